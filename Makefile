@@ -1,0 +1,46 @@
+# The two commands of the README are `make run` and `make test`; the rest is for those who change the code.
+# Needs Go, git and make alone.
+
+GO     ?= go
+BINARY := bin/platform
+SHELL  := /bin/sh
+
+.PHONY: run build test check race bench golden lint hooks
+
+## run: build, then start the platform and run the static walkthrough
+run:
+	@echo "compiling platform (the first time takes a minute or two) ..."
+	@CGO_ENABLED=0 $(GO) build -o $(BINARY) ./cmd/platform
+	@exec ./$(BINARY) up --walkthrough static
+
+## build: the binary alone, as bin/platform
+build:
+	CGO_ENABLED=0 $(GO) build -o $(BINARY) ./cmd/platform
+
+## test: every test, and the list of skipped ones against the committed list
+test:
+	@CGO_ENABLED=0 $(GO) run ./cmd/testall
+
+## race: every test under the race detector (needs a C compiler)
+race:
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+
+## check: what must hold before a commit
+check:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt: these files are not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run; else echo "golangci-lint is not installed: skipped"; fi
+	@$(MAKE) --no-print-directory test
+
+## bench: benchmarks, each with its limit in the same run
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+## golden: write the golden files anew; review the diff
+golden:
+	$(GO) test ./... -update
+
+## hooks: run `make check` before every commit
+hooks:
+	printf '#!/bin/sh\nexec make check\n' > "$$(git rev-parse --git-path hooks)/pre-commit"
+	chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"

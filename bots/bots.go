@@ -1,0 +1,117 @@
+// Package bots is the runtime of chat bots: it hears messages through
+// transports, routes them to commands, authorises, runs, answers and
+// remembers. What it heard and what it owes are durable (Inbox, Outbox), so a
+// restart neither loses nor repeats a message.
+//
+// It knows nothing of any particular chat, nor of what commands act on.
+package bots
+
+import (
+	"context"
+	"time"
+
+	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/commands"
+)
+
+// Heard is one message that mentioned a bot or was sent to it directly.
+type Heard struct {
+	Key    string         `json:"key"`  // transport and message id, "zulip:31"
+	ID     string         `json:"id"`   // the chat's message id
+	Text   string         `json:"text"` // with the mention removed
+	UserID string         `json:"user_id"`
+	ChatID string         `json:"chat_id"` // transport and user id, "zulip:10"
+	Name   string         `json:"name"`
+	Place  commands.Place `json:"place"`
+	Link   string         `json:"link"`
+	At     time.Time      `json:"at"`
+}
+
+// Outgoing is one message to send.
+type Outgoing struct {
+	Key     string // the outbox key: stable over retries
+	Place   commands.Place
+	Message markup.Message
+	Since   time.Time // when the first attempt was made; zero on the first attempt
+}
+
+// User is an account in a chat.
+type User struct {
+	ID   string
+	Name string
+}
+
+// Transport is a chat that a bot is signed in to.
+type Transport interface {
+	// Run hears until ctx ends. sink returns once the message is durable; a
+	// transport must not acknowledge a message to its chat before that.
+	Run(ctx context.Context, sink func(context.Context, Heard) error) error
+	// Send posts a message and returns the chat's id of it. A *RetryError says when to try again;
+	// any other error is final for this message.
+	Send(ctx context.Context, out Outgoing) (id string, err error)
+	Self() User
+	Close() error
+}
+
+// Editor is a Transport that can change a message it posted. ErrTooOld asks for a new message instead.
+type Editor interface {
+	Edit(ctx context.Context, id string, out Outgoing) error
+}
+
+// Reactor is a Transport that can mark a message with an emoji; repeating a reaction is no error.
+type Reactor interface {
+	React(ctx context.Context, id, emoji string, on bool) error
+}
+
+// Finder is a Transport that can tell whether an earlier attempt to send, whose
+// answer was lost, arrived: it looks for the message in its place since out.Since.
+type Finder interface {
+	Find(ctx context.Context, out Outgoing) (id string, found bool, err error)
+}
+
+// The reactions a bot puts on a message that mentions it.
+const (
+	ReactionHeard   = "eyes"       // heard, at work
+	ReactionDone    = "check"      // answered
+	ReactionRefused = "no_entry"   // answered with a refusal
+	ReactionFailed  = "cross_mark" // answered with a failure or a usage error
+)
+
+// Inbox remembers what was heard. Implementations are durable: a method returns after its commit.
+type Inbox interface {
+	// Hear records a message under its key; fresh is false when the key was known.
+	Hear(ctx context.Context, key string, at time.Time, payload []byte) (fresh bool, err error)
+	// Finish closes a heard message with the reaction that tells its outcome.
+	Finish(ctx context.Context, key, outcome string, at time.Time) error
+	// Unfinished visits heard messages not finished, oldest first.
+	Unfinished(ctx context.Context, visit func(key string, at time.Time, payload []byte) error) error
+	// Cursor and SetCursor keep a transport's position ("zulip:platform" -> last message id).
+	Cursor(ctx context.Context, name string) (value string, err error)
+	SetCursor(ctx context.Context, name, value string) error
+}
+
+// Outbox remembers what is owed. Rows of one bot and place leave in the order of their ids.
+type Outbox interface {
+	// Put records a message under key, or, when the key is known and the payload differs, a new revision of it.
+	Put(ctx context.Context, key, bot string, place, payload []byte, at time.Time) error
+	// Owed visits a bot's rows whose latest revision was not delivered and which are due at now, in id order.
+	Owed(ctx context.Context, bot string, now time.Time, visit func(id int64, key string, place, payload []byte, rev int64, sentID string, tried time.Time) error) error
+	// Try records that an attempt to deliver begins.
+	Try(ctx context.Context, id int64, at time.Time) error
+	// Sent records that revision rev was delivered as the chat's message sentID.
+	Sent(ctx context.Context, id, rev int64, sentID string, at time.Time) error
+	// Later puts a row off until the instant, keeping why.
+	Later(ctx context.Context, id int64, until time.Time, why string) error
+	// Drop gives a row up for good, keeping why.
+	Drop(ctx context.Context, id int64, why string, at time.Time) error
+}
+
+// Directory knows people: chat user id ("zulip:10") to platform identity.
+type Directory interface {
+	Person(ctx context.Context, chatID string) (commands.Person, bool)
+}
+
+// Policy decides who may: a person's groups against a command's action. Deny by default.
+type Policy interface {
+	Allowed(groups []string, action string) bool
+}

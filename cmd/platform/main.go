@@ -1,0 +1,91 @@
+// Command platform runs software delivery from chat. `platform up` brings the
+// whole platform up on one machine; `platform chat` talks to it as a person
+// would.
+//
+// This package alone reads flags, the environment and configuration files; it
+// knows nothing of how anything is done.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// cli is the command line.
+type cli struct {
+	Up      upCmd      `cmd:"" help:"Start the platform on this machine and serve until Ctrl-C."`
+	Chat    chatCmd    `cmd:"" help:"Post a message and wait for the bot's answer; without a message, read and type."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// terminal is where a command reads and writes.
+type terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// exitCode is an error that has been told to the person; only the code is left.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// exits leaves kong's own early exits (help, usage errors) to run.
+type exits int
+
+// run parses the arguments and executes the command; it returns the exit code:
+// 0 done, 1 an error (told on Err), 80 bad usage.
+func run(ctx context.Context, args []string, t terminal) (code int) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exits:
+			code = int(r)
+		default:
+			panic(r)
+		}
+	}()
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("platform"),
+		kong.Description("Software delivery from chat: one binary, a whole platform."),
+		kong.Writers(t.Out, t.Err),
+		kong.Exit(func(code int) { panic(exits(code)) }),
+		kong.DefaultEnvars("PLATFORM"),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(t, slog.New(slog.NewTextHandler(t.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+	)
+	if err != nil {
+		fmt.Fprintln(t.Err, "platform:", err)
+		return 1
+	}
+	parsed, err := parser.Parse(args)
+	parser.FatalIfErrorf(err)
+	err = parsed.Run()
+	var told exitCode
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &told):
+		return int(told)
+	default:
+		fmt.Fprintln(t.Err, "platform:", err)
+		return 1
+	}
+}

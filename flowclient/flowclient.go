@@ -1,0 +1,286 @@
+// Package flowclient is the flow controller as a library: scaffolding,
+// promotion, rollback, commit locks, production windows, delivery. A
+// *Controller decides by rules that take the instant, writes through ports,
+// and keeps every effect's origin in a journal, so that a crash between any
+// two writes loses and doubles nothing.
+//
+// It knows no HTTP, no chat, no vendor.
+package flowclient
+
+import (
+	"context"
+	"time"
+)
+
+// Flow is the whole controller, as handlers, endpoints and pages call it.
+type Flow interface {
+	Reader
+	Promoter
+	Locker
+	Author
+	Walker
+}
+
+// Reader answers questions and changes nothing.
+type Reader interface {
+	Delivery(ctx context.Context) (Delivery, error)
+	// Builds lists the builds that the controller is waiting on, oldest first.
+	Builds(ctx context.Context) ([]Build, error)
+	// Build is one build with its stages; *NotFound.
+	Build(ctx context.Context, run string) (Build, error)
+	// BuildLog is the last lines of a stage ("" for all), oldest first.
+	BuildLog(ctx context.Context, run, stage string, last int) ([]string, error)
+	State(ctx context.Context) (State, error)
+	Window(ctx context.Context, project string) (Window, error)
+	Host(ctx context.Context) (Host, error)
+}
+
+// Promoter moves releases.
+type Promoter interface {
+	Promote(ctx context.Context, r Promotion) (Outcome, error)
+	Rollback(ctx context.Context, r Promotion) (Outcome, error)
+}
+
+// Locker locks commits.
+type Locker interface {
+	Locks(ctx context.Context) ([]Lock, error)
+	SetLock(ctx context.Context, r LockRequest) (Lock, error)
+	ClearLock(ctx context.Context, r LockRequest) ([]Lock, error)
+}
+
+// Author makes and removes projects and commits to them.
+type Author interface {
+	Scaffold(ctx context.Context, r ScaffoldRequest) (Scaffolded, error)
+	Teardown(ctx context.Context, r TeardownRequest) (Removed, error)
+	Commit(ctx context.Context, r CommitRequest) (Commit, error)
+}
+
+// Walker admits one walkthrough at a time.
+type Walker interface {
+	// BeginWalkthrough refuses while another is under way and below the memory floor, naming both numbers.
+	BeginWalkthrough(ctx context.Context, key, template, who string) (Walkthrough, error)
+	// UpdateWalkthrough records the step reached, and the end when Ended is set.
+	UpdateWalkthrough(ctx context.Context, w Walkthrough) error
+	// Walkthroughs lists runs, newest first.
+	Walkthroughs(ctx context.Context) ([]Walkthrough, error)
+}
+
+// Origin says where a request came from: Key deduplicates its effect, Who and Link go into the record.
+type Origin struct {
+	Key  string `json:"key"`            // "zulip:31"; required for every write
+	Who  string `json:"who"`            // persona
+	Link string `json:"link,omitempty"` // the message that asked
+}
+
+// Promotion asks to move a project's releases (or one component's) to production, or back.
+type Promotion struct {
+	Origin    Origin `json:"origin"`
+	Project   string `json:"project"`
+	Component string `json:"component,omitempty"` // empty: every component of the project
+	DryRun    bool   `json:"dryRun,omitempty"`
+}
+
+// The results of a component in an Outcome.
+const (
+	Promoted   = "promoted"
+	RolledBack = "rolled back"
+	Unchanged  = "unchanged"
+	Retry      = "retry"      // a gate that lifts by itself: not Ready, soaking, URL check; Sentence says what and how long
+	Superseded = "superseded" // staging moved between the decision and the pin
+)
+
+// Outcome lists every requested component once.
+type Outcome struct {
+	Project    string             `json:"project"`
+	Components []ComponentOutcome `json:"components"`
+	Note       string             `json:"note,omitempty"` // what a person should know besides
+}
+
+// Complete tells whether every component was moved or needed no move (status 200, else 207).
+func (o Outcome) Complete() bool {
+	for _, c := range o.Components {
+		if c.Result == Retry || c.Result == Superseded {
+			return false
+		}
+	}
+	return true
+}
+
+// ComponentOutcome is what became of one component.
+type ComponentOutcome struct {
+	Component  string    `json:"component"`
+	Result     string    `json:"result"`
+	Sentence   string    `json:"sentence"`
+	From       string    `json:"from,omitempty"` // release left behind
+	To         string    `json:"to,omitempty"`   // release now bound
+	FromCommit string    `json:"fromCommit,omitempty"`
+	ToCommit   string    `json:"toCommit,omitempty"`
+	URL        string    `json:"url,omitempty"` // where production answers
+	Gates      []Verdict `json:"gates,omitempty"`
+}
+
+// Lock is a commit lock: promotion and rollback to releases of the commit are refused.
+type Lock struct {
+	ID          int64     `json:"id"`
+	Component   string    `json:"component"`
+	Commit      string    `json:"commit"`                // whole SHA
+	Environment string    `json:"environment,omitempty"` // empty: every environment
+	Reason      string    `json:"reason"`
+	Who         string    `json:"who"`
+	At          time.Time `json:"at"`
+	Releases    []string  `json:"releases"` // names the commit resolved to when it was set: a snapshot for people
+}
+
+// LockRequest sets or clears a lock.
+type LockRequest struct {
+	Origin      Origin `json:"origin"`
+	Component   string `json:"component"`
+	Commit      string `json:"commit"` // may be abbreviated
+	Environment string `json:"to,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+}
+
+// ScaffoldRequest asks for a project made from a template.
+type ScaffoldRequest struct {
+	Origin      Origin `json:"origin"`
+	Template    string `json:"template"`
+	Project     string `json:"project"`
+	Walkthrough bool   `json:"walkthrough,omitempty"` // label everything so that teardown may remove it
+}
+
+// Scaffolded is a project that was made.
+type Scaffolded struct {
+	Project    string     `json:"project"`
+	Components []string   `json:"components"`
+	Repository Repository `json:"repository"`
+	Commit     Commit     `json:"commit"`
+}
+
+// TeardownRequest asks to remove walkthrough projects.
+type TeardownRequest struct {
+	Origin Origin `json:"origin"`
+	Scope  string `json:"scope"` // all, or a template's name, or "project:<name>"
+}
+
+// Removed lists what teardown removed and what it left.
+type Removed struct {
+	Projects     []string `json:"projects"`
+	Objects      int      `json:"objects"`
+	Repositories []string `json:"repositories"`
+	Refused      []string `json:"refused,omitempty"` // sentences: objects without the label
+}
+
+// CommitRequest asks for a commit pushed to a project's repository.
+type CommitRequest struct {
+	Origin  Origin            `json:"origin"`
+	Project string            `json:"project"`
+	Branch  string            `json:"branch,omitempty"` // default: the default branch
+	Message string            `json:"message"`
+	Files   map[string]string `json:"files"`
+	Delete  []string          `json:"delete,omitempty"`
+}
+
+// Delivery is what is deployed where and what built it.
+type Delivery struct {
+	Components []ComponentDelivery `json:"components"` // by project, then name
+}
+
+// ComponentDelivery is one component over its environments.
+type ComponentDelivery struct {
+	Project      string       `json:"project"`
+	Component    string       `json:"component"`
+	Repository   string       `json:"repository,omitempty"` // clone URL
+	Walkthrough  bool         `json:"walkthrough,omitempty"`
+	Environments []Deployment `json:"environments"`        // in pipeline order
+	LastBuild    *Build       `json:"lastBuild,omitempty"` // newest run of the component
+}
+
+// Deployment is a component in one environment.
+type Deployment struct {
+	Environment string     `json:"environment"`
+	Binding     string     `json:"binding"`
+	Release     string     `json:"release"`
+	Commit      string     `json:"commit,omitempty"`
+	Image       string     `json:"image,omitempty"`
+	Build       string     `json:"build,omitempty"` // the run that built the commit
+	State       string     `json:"state"`           // Active, Undeploy
+	Ready       bool       `json:"ready"`
+	Reason      string     `json:"reason,omitempty"` // of the Ready condition, when not ready
+	Message     string     `json:"message,omitempty"`
+	Since       *time.Time `json:"since,omitempty"` // since when this release is bound here
+	PromotedBy  string     `json:"promotedBy,omitempty"`
+	Displaced   string     `json:"displaced,omitempty"`
+	URL         string     `json:"url,omitempty"`
+}
+
+// The phases of a Build.
+const (
+	BuildPending   = "Pending"
+	BuildRunning   = "Running"
+	BuildSucceeded = "Succeeded"
+	BuildFailed    = "Failed"
+)
+
+// Build is one run of the workflow for a component and a commit.
+type Build struct {
+	Run         string     `json:"run"`
+	Project     string     `json:"project"`
+	Component   string     `json:"component"`
+	Commit      string     `json:"commit"`
+	Phase       string     `json:"phase"`
+	Stages      []Task     `json:"stages"`
+	FailedStage string     `json:"failedStage,omitempty"`
+	Message     string     `json:"message,omitempty"`
+	CreatedAt   time.Time  `json:"createdAt"`
+	StartedAt   *time.Time `json:"startedAt,omitempty"`
+	CompletedAt *time.Time `json:"completedAt,omitempty"`
+	URL         string     `json:"url,omitempty"` // page of the workflow engine
+}
+
+// State is the controller's own state.
+type State struct {
+	Projects    []ProjectState `json:"projects"`
+	OpenIntents int            `json:"openIntents"`
+	LastPass    *time.Time     `json:"lastPass,omitempty"`
+	PassError   string         `json:"passError,omitempty"`
+}
+
+// ProjectState is a project as the controller sees it.
+type ProjectState struct {
+	Project   string `json:"project"`
+	Promotion string `json:"promotion"` // auto, manual
+	Soak      string `json:"soak"`
+	Window    Window `json:"window"`
+	Template  string `json:"template,omitempty"`
+	Labelled  bool   `json:"walkthrough,omitempty"`
+}
+
+// Window is the production-window sentence and whether it is open.
+type Window struct {
+	Project  string     `json:"project"`
+	Open     bool       `json:"open"`
+	Sentence string     `json:"sentence"`
+	Text     string     `json:"text,omitempty"` // the annotation as written
+	Flips    *time.Time `json:"flips,omitempty"`
+}
+
+// Host is the machine's memory.
+type Host struct {
+	AvailableBytes int64 `json:"availableBytes"`
+}
+
+// Walkthrough is one run of a walkthrough.
+type Walkthrough struct {
+	ID       int64      `json:"id"`
+	Key      string     `json:"key"`
+	Template string     `json:"template"`
+	Project  string     `json:"project"` // <template>-<id>
+	Topic    string     `json:"topic"`
+	Who      string     `json:"who"`
+	Step     string     `json:"step,omitempty"`
+	Started  time.Time  `json:"started"`
+	Ended    *time.Time `json:"ended,omitempty"`
+	Result   string     `json:"result,omitempty"` // passed, failed, stopped
+	Message  string     `json:"message,omitempty"`
+	State    []byte     `json:"state,omitempty"` // what the walkthrough needs to go on after a restart; its own JSON
+}
