@@ -16,7 +16,7 @@ import (
 
 // Heard is one message that mentioned a bot or was sent to it directly.
 type Heard struct {
-	Key    string         `json:"key"`  // transport and message id, "zulip:31"
+	Key    string         `json:"key"`  // transport, bot and message id, "zulip:platform:31": one message may mention two bots
 	ID     string         `json:"id"`   // the chat's message id
 	Text   string         `json:"text"` // with the mention removed
 	UserID string         `json:"user_id"`
@@ -29,7 +29,7 @@ type Heard struct {
 
 // Outgoing is one message to send.
 type Outgoing struct {
-	Key     string // the outbox key: stable over retries
+	Key     string // the outbox key: stable over retries and revisions
 	Place   commands.Place
 	Message markup.Message
 	Since   time.Time // when the first attempt was made; zero on the first attempt

@@ -40,6 +40,7 @@ const (
 	SpanCode    SpanKind = "code"    // an identifier, a SHA, a command; treated as foreign
 	SpanLink    SpanKind = "link"    // Text over URL; the text is treated as foreign, the URL must be http(s)
 	SpanMention SpanKind = "mention" // a person by the chat's own user id; Text is the fallback name
+	SpanTopic   SpanKind = "topic"   // the topic Text of the stream Stream, as a link where the chat has such links
 )
 
 // Span is a run of text within a line.
@@ -48,6 +49,8 @@ type Span struct {
 	Text string   `json:"text"`
 	URL  string   `json:"url,omitempty"`  // SpanLink
 	User string   `json:"user,omitempty"` // SpanMention: the chat's user id
+
+	Stream string `json:"stream,omitempty"` // SpanTopic: the stream's name
 }
 
 // T is a span of our own words.
@@ -67,6 +70,9 @@ func L(text, url string) Span { return Span{Kind: SpanLink, Text: text, URL: url
 
 // M mentions the person with the chat's user id; name is shown where the chat cannot mention.
 func M(user, name string) Span { return Span{Kind: SpanMention, Text: name, User: user} }
+
+// P names a topic of a stream, as a link where the chat has such links.
+func P(stream, topic string) Span { return Span{Kind: SpanTopic, Text: topic, Stream: stream} }
 
 // Spans collects spans into one line.
 func Spans(spans ...Span) []Span { return spans }

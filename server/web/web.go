@@ -26,6 +26,7 @@ const ShutdownGrace = 5 * time.Second
 // Serve answers requests on l until ctx ends, then finishes those under way.
 // Request contexts end with ctx, so that long polls do not delay the end.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	unused := silent{conns: map[net.Conn]bool{}}
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -33,6 +34,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnState:         unused.watch,
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
@@ -41,13 +43,16 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
+	unused.end()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownGrace)
 	defer cancel()
 	err := srv.Shutdown(grace)
 	if err != nil {
 		err = errors.Join(err, srv.Close())
 	}
-	<-done
+	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	return err
 }
 
@@ -111,7 +116,7 @@ func SameSecret(got, want string) bool {
 // Bearer is the token of an Authorization header, "Bearer x" or "token x"; empty when there is none.
 func Bearer(r *http.Request) string {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !(strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "token")) {
+	if !ok || !strings.EqualFold(scheme, "bearer") && !strings.EqualFold(scheme, "token") {
 		return ""
 	}
 	return strings.TrimSpace(token)

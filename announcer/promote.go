@@ -1,0 +1,100 @@
+package announcer
+
+import (
+	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/flowclient"
+)
+
+// automatic is who promotes when no person asked.
+const automatic = "auto"
+
+func promoted(e flowclient.Event, b flowclient.MoveEvent) markup.Message {
+	return moved(e, b, " was promoted to production")
+}
+
+func rolledBack(e flowclient.Event, b flowclient.MoveEvent) markup.Message {
+	return moved(e, b, " was rolled back in production")
+}
+
+// moved tells what runs in production now, who asked for it and where.
+func moved(e flowclient.Event, b flowclient.MoveEvent, what string) markup.Message {
+	m := markup.Message{Status: markup.Done, Title: markup.Spans(markup.B(e.Project), markup.T(what))}
+	if b.Origin.Who == automatic {
+		m.Title = append(m.Title, markup.T(" by the automatic pass"))
+	} else {
+		m.Title = append(m.Title, markup.T(" by "), markup.F(b.Origin.Who))
+	}
+	var items [][]markup.Span
+	for _, c := range b.Outcome.Components {
+		items = append(items, component(c))
+	}
+	if items != nil {
+		m.Blocks = append(m.Blocks, markup.List(items...))
+	}
+	if b.Outcome.Note != "" {
+		m.Blocks = append(m.Blocks, markup.Text(markup.F(b.Outcome.Note)))
+	}
+	return withLink(m, b.Origin)
+}
+
+// component is one component's line: from which commit to which, and where it answers.
+func component(c flowclient.ComponentOutcome) []markup.Span {
+	line := markup.Spans(markup.B(c.Component))
+	switch c.Result {
+	case flowclient.Promoted, flowclient.RolledBack:
+		line = append(line, markup.T(": "))
+		if from := named(c.FromCommit, c.From); from != "" {
+			line = append(line, markup.C(from), markup.T(" to "))
+		}
+		line = append(line, markup.C(named(c.ToCommit, c.To)))
+		if c.URL != "" {
+			line = append(line, markup.T(", "), markup.L("open it", c.URL))
+		}
+	default:
+		line = append(line, markup.T(" stays: "), markup.F(c.Sentence))
+	}
+	return line
+}
+
+// named is a release as people know it: by its commit, else by its name.
+func named(commit, release string) string {
+	if commit != "" {
+		return short(commit)
+	}
+	return release
+}
+
+// refused tells of a promotion or rollback that was decided against.
+func refused(e flowclient.Event, b flowclient.MoveEvent) markup.Message {
+	m := markup.Message{
+		Status: markup.Refused,
+		Title:  markup.Spans(markup.B(e.Project), markup.T(" stays as it is: ")),
+	}
+	if b.Origin.Who == automatic {
+		m.Title = append(m.Title, markup.T("the automatic pass was refused"))
+	} else {
+		m.Title = append(m.Title, markup.F(b.Origin.Who), markup.T(" was refused"))
+	}
+	if b.Refusal == nil {
+		return withLink(m, b.Origin)
+	}
+	m.Blocks = append(m.Blocks, markup.Text(markup.F(b.Refusal.Sentence)))
+	var others [][]markup.Span
+	for _, g := range b.Refusal.Gates {
+		if !g.Pass && g.Sentence != b.Refusal.Sentence {
+			others = append(others, markup.Spans(markup.F(g.Sentence)))
+		}
+	}
+	if others != nil {
+		m.Blocks = append(m.Blocks, markup.Text(markup.T("Also in the way:")), markup.List(others...))
+	}
+	return withLink(m, b.Origin)
+}
+
+// withLink adds a link to the message that asked.
+func withLink(m markup.Message, o flowclient.Origin) markup.Message {
+	if o.Link != "" {
+		m.Blocks = append(m.Blocks, markup.Text(markup.L("asked here", o.Link)))
+	}
+	return m
+}

@@ -1,0 +1,149 @@
+package bots_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"platform.dev/platform/bots"
+	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/commands"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// refusal is a decision against what was asked.
+type refusal string
+
+func (r refusal) Error() string   { return string(r) }
+func (r refusal) Refused() string { return string(r) }
+
+// ways are the commands whose ends are tested, by verb.
+func ways() []commands.Command {
+	ends := map[string]func(context.Context, commands.Request, commands.Reply) error{
+		"silent": func(context.Context, commands.Request, commands.Reply) error { return nil },
+		"refuse": func(context.Context, commands.Request, commands.Reply) error {
+			return fmt.Errorf("promote shop: %w", refusal("Commit 4f2a is locked by @**all**: \"bad migration\".\nAsk Sam, or unlock it."))
+		},
+		"break": func(context.Context, commands.Request, commands.Reply) error {
+			return errors.New("control plane: read bindings: connection refused")
+		},
+		"panic": func(context.Context, commands.Request, commands.Reply) error { panic("secret in a panic") },
+		"hang": func(ctx context.Context, _ commands.Request, _ commands.Reply) error {
+			<-ctx.Done()
+			return fmt.Errorf("wait for build: %w", ctx.Err())
+		},
+		"answer-refused": func(ctx context.Context, _ commands.Request, reply commands.Reply) error {
+			return reply.Answer(ctx, said("test.no", "no", markup.Refused))
+		},
+		"answer-failed": func(ctx context.Context, _ commands.Request, reply commands.Reply) error {
+			return reply.Answer(ctx, said("test.bad", "bad", markup.Failed))
+		},
+		"progress-break": func(ctx context.Context, _ commands.Request, reply commands.Reply) error {
+			if err := reply.Progress(ctx, said("test.step", "working", markup.Working)); err != nil {
+				return err
+			}
+			return errors.New("git server: push: connection reset")
+		},
+	}
+	var all []commands.Command
+	for verb, run := range ends {
+		all = append(all, command(verb, commands.Write, run))
+	}
+	all = append(all, commands.Command{Bot: "platform", Verb: "where", Summary: "say where it is", Examples: []string{"where"}, Effect: commands.Read, Run: echo})
+	unnamed := command("unnamed", commands.Write, echo)
+	unnamed.Action = "component:unnamed"
+	return append(all, unnamed)
+}
+
+// who are the people of these tests, by user id.
+func who(t *testing.T) *bots.People {
+	t.Helper()
+	p, err := bots.NewPeople(
+		bots.Entry{Chat: "test:10", Persona: "admin", Name: "Ada Admin", Groups: []string{"admins"}},
+		bots.Entry{Chat: "test:11", Persona: "developer", Name: "Dev Developer", Groups: []string{"developers"}},
+		bots.Entry{Chat: "test:12", Persona: "visitor", Name: "Vic Visitor"},
+	)
+	require.NoError(t, err)
+	return p
+}
+
+func TestHowACommandEndsIsWhatPeopleSee(t *testing.T) {
+	for _, c := range []struct {
+		name, user, text, reaction, kind string
+		late                             time.Duration
+		golden                           bool
+	}{
+		{"a command that says nothing is answered for", "10", "silent", bots.ReactionDone, "bots.done", 0, true},
+		{"a refusal is shown word for word", "10", "refuse", bots.ReactionRefused, "bots.refused", 0, true},
+		{"an error names the part and its id", "10", "break", bots.ReactionFailed, "bots.failed", 0, true},
+		{"a panic is answered and shows nothing of itself", "10", "panic", bots.ReactionFailed, "bots.failed", 0, false},
+		{"a command is stopped when its time is over", "10", "hang", bots.ReactionFailed, "bots.overtime", 0, true},
+		{"an answer may itself refuse", "10", "answer-refused", bots.ReactionRefused, "test.no", 0, false},
+		{"an answer may itself tell of a failure", "10", "answer-failed", bots.ReactionFailed, "test.bad", 0, false},
+		{"a failure takes the place of progress", "10", "progress-break", bots.ReactionFailed, "bots.failed", 0, false},
+		{"an unknown verb is answered with usage", "10", "promte", bots.ReactionFailed, "usage.unknown", 0, false},
+		{"a write heard late is answered", "10", "silent", bots.ReactionRefused, "bots.stale", 3 * time.Hour, true},
+		{"a write needs its permission", "11", "silent", bots.ReactionRefused, "bots.denied", 0, true},
+		{"a person in no group may write nothing", "12", "silent", bots.ReactionRefused, "bots.denied", 0, false},
+		{"a person in no group may read", "12", "where", bots.ReactionDone, "test.echo", 0, false},
+		{"a developer may do what developers may", "11", "break", bots.ReactionFailed, "bots.failed", 0, false},
+		{"somebody unknown gets a polite refusal", "66", "where", bots.ReactionRefused, "bots.unknown", 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, ways()...)
+				w.config = func(cfg *bots.Config) {
+					cfg.Timeout = 2 * time.Minute
+					cfg.Directory, cfg.Policy = who(t), bots.Grants{"admins": {"*"}, "developers": {"component:break"}}
+				}
+				stop := w.start(nil)
+				defer stop()
+				id := w.chat.SayAt(c.user, shop, c.text, time.Now().Add(-c.late))
+				until(t, "settled", w.settled)
+				answers := w.chat.Bots(shop)
+				require.Len(t, answers, 1)
+				assert.Equal(t, c.kind, answers[0].Message.Kind)
+				question, _ := w.chat.Message(id)
+				assert.Equal(t, []string{c.reaction}, question.Reactions)
+				assert.NotContains(t, markup.Plain(answers[0].Message), "secret")
+				if c.golden {
+					golden(t, answers[0].Message)
+				}
+			})
+		})
+	}
+}
+
+// golden compares a message in every rendering with its files.
+func golden(t *testing.T, m markup.Message) {
+	t.Helper()
+	slack, err := json.MarshalIndent(markup.Slack(m), "", "  ")
+	require.NoError(t, err)
+	for rendering, text := range map[string]string{
+		"slack.json":   string(slack) + "\n",
+		"zulip.md":     strings.Join(markup.Zulip(m), "\n---- next message ----\n"),
+		"terminal.txt": markup.Terminal(m, 80, false),
+		"plain.txt":    markup.Plain(m),
+	} {
+		path := filepath.Join("..", "fixtures", "golden", "bots", m.Kind+"."+rendering)
+		if *update {
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err, "run the tests with -update")
+		assert.Equal(t, string(want), text, path)
+	}
+}

@@ -1,0 +1,180 @@
+package bots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"platform.dev/platform/bots/markup"
+)
+
+// attempt delivers one row and records it. It returns false when the rows
+// behind it in its place must wait.
+func (r *Runtime) attempt(ctx context.Context, row owed) bool {
+	to, p, err := row.decode()
+	if err != nil {
+		return r.drop(ctx, row, fmt.Errorf("the row cannot be read: %w", err))
+	}
+	out := Outgoing{Key: row.key, Place: to, Message: p.Message, Since: row.tried}
+	arrived := arrival{rev: row.rev}
+	if p.Mark != nil {
+		arrived.id, err = r.react(ctx, row, *p.Mark)
+	} else {
+		arrived, err = r.bring(ctx, row, p, out)
+	}
+	var again *RetryError
+	var ours *storeError
+	switch {
+	case err == nil:
+		return r.delivered(ctx, row, arrived)
+	case errors.Is(err, revised):
+		return false
+	case ctx.Err() != nil:
+		return false // the next start looks whether it arrived
+	case errors.As(err, &ours):
+		r.cfg.Log.Error("the outbox cannot be written", "key", row.key, "error", err)
+		pause(ctx, storePause)
+		return false
+	case errors.As(err, &again):
+		return r.putOff(ctx, row, again)
+	default:
+		return r.drop(ctx, row, err)
+	}
+}
+
+// arrival is a delivery: which revision became which message.
+type arrival struct {
+	rev int64
+	id  string
+}
+
+// revised ends an attempt at a row that is no longer what was read; it is read again.
+var revised = errors.New("the row was revised")
+
+// storeError is an error of the outbox, not of the chat.
+type storeError struct{ error }
+
+func (e *storeError) Unwrap() error { return e.error }
+
+// bring edits the message that an earlier revision became, or posts one.
+func (r *Runtime) bring(ctx context.Context, row owed, p payload, out Outgoing) (arrival, error) {
+	if row.sentID != "" && r.editor != nil {
+		err := r.editor.Edit(ctx, row.sentID, out)
+		if err == nil {
+			return arrival{rev: row.rev, id: row.sentID}, nil
+		}
+		if !errors.Is(err, ErrTooOld) {
+			return arrival{}, err
+		}
+		r.cfg.Log.Info("a message is posted anew", "key", row.key, "instead", row.sentID, "why", err)
+	}
+	return r.post(ctx, row, p, out)
+}
+
+// post posts a message at most once: the attempt is recorded before it is made,
+// and after one whose outcome is not known the chat is asked first.
+func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing) (arrival, error) {
+	if !row.tried.IsZero() && r.finder != nil && !r.hasMissed(row.key) {
+		if found, ok, err := r.find(ctx, row, p, out); err != nil || ok {
+			return found, err
+		}
+		r.missed(row.key)
+	}
+	if !r.begin(row, p) {
+		return arrival{}, revised
+	}
+	if row.tried.IsZero() {
+		if err := r.cfg.Outbox.Try(context.WithoutCancel(ctx), row.id, r.cfg.Now()); err != nil {
+			return arrival{}, &storeError{err}
+		}
+	}
+	id, err := r.cfg.Transport.Send(ctx, out)
+	var again *RetryError
+	if errors.As(err, &again) && !again.Unknown {
+		r.missed(row.key)
+	}
+	return arrival{rev: row.rev, id: id}, err
+}
+
+// find asks the chat for what an earlier attempt may have brought there: the
+// message, or an earlier revision of it, which is then edited.
+func (r *Runtime) find(ctx context.Context, row owed, p payload, out Outgoing) (arrival, bool, error) {
+	at := arrival{rev: row.rev}
+	for _, m := range append([]markup.Message{p.Message}, p.Was...) {
+		out.Message = m
+		id, found, err := r.finder.Find(ctx, out)
+		var again *RetryError
+		if err != nil && !errors.As(err, &again) {
+			err = &RetryError{Err: err} // what cannot be looked for may be there: nothing is given up
+		}
+		if err != nil || found {
+			at.id = id
+			return at, found, err
+		}
+		at.rev = row.rev - 1
+	}
+	return arrival{}, false, nil
+}
+
+// react puts the final mark on the message that asked and takes the earlier
+// ones off. Both may be repeated. The "id" of a delivered mark is its emoji.
+func (r *Runtime) react(ctx context.Context, row owed, m mark) (string, error) {
+	if r.reactor == nil {
+		return m.Emoji, nil
+	}
+	if err := r.reactor.React(ctx, m.On, m.Emoji, true); err != nil {
+		return "", err
+	}
+	for _, old := range []string{ReactionHeard, row.sentID} {
+		if old == "" || old == m.Emoji {
+			continue
+		}
+		if err := r.reactor.React(ctx, m.On, old, false); err != nil {
+			return "", err
+		}
+	}
+	return m.Emoji, nil
+}
+
+// delivered records a delivery. When that cannot be recorded the row stays, and is found delivered later.
+func (r *Runtime) delivered(ctx context.Context, row owed, at arrival) bool {
+	if err := r.cfg.Outbox.Sent(context.WithoutCancel(ctx), row.id, at.rev, at.id, r.cfg.Now()); err != nil {
+		r.cfg.Log.Error("a delivery could not be recorded", "key", row.key, "id", at.id, "error", err)
+		pause(ctx, storePause)
+		return false
+	}
+	r.forget(row)
+	return true
+}
+
+// putOff puts a row off as the chat asks, or longer each time when it does not say.
+func (r *Runtime) putOff(ctx context.Context, row owed, again *RetryError) bool {
+	r.mu.Lock()
+	r.lanes.fails[row.id]++
+	fails := r.lanes.fails[row.id]
+	r.mu.Unlock()
+	after := min(firstRetry<<min(fails-1, 10), lastRetry)
+	if again.After > 0 {
+		after = again.After
+	}
+	after += rand.N(after/retryJitter + 1)
+	r.cfg.Log.Warn("a message is put off", "key", row.key, "for", after, "attempts", fails, "why", again)
+	if err := r.cfg.Outbox.Later(context.WithoutCancel(ctx), row.id, r.cfg.Now().Add(after), again.Error()); err != nil {
+		r.cfg.Log.Error("the outbox cannot be written", "key", row.key, "error", err)
+		pause(ctx, storePause)
+	}
+	return false
+}
+
+// drop gives a row up: the chat has said that it will never take it.
+func (r *Runtime) drop(ctx context.Context, row owed, why error) bool {
+	r.forget(row)
+	r.cfg.Log.Error("a message is given up", "key", row.key, "error", why)
+	if err := r.cfg.Outbox.Drop(context.WithoutCancel(ctx), row.id, why.Error(), r.cfg.Now()); err != nil {
+		r.cfg.Log.Error("the outbox cannot be written", "key", row.key, "error", err)
+		pause(ctx, storePause)
+		return false
+	}
+	return true
+}

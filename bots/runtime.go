@@ -1,0 +1,194 @@
+package bots
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"platform.dev/platform/commands"
+)
+
+// Commands finds the command that a text asks for. *commands.Registry does;
+// a *commands.UsageError answers any other text.
+type Commands interface {
+	Parse(bot, text string) (commands.Call, error)
+}
+
+// Config is what a Runtime needs.
+type Config struct {
+	Bot       string // the bot's name, "platform": whose commands are run and whose outbox rows are sent
+	Transport Transport
+	Commands  Commands
+	Inbox     Inbox
+	Outbox    Outbox
+	Directory Directory
+	Policy    Policy
+
+	// Project is the project whose stream this is; nil when streams mean no project.
+	Project func(stream string) (project string, ok bool)
+	Now     func() time.Time // nil: time.Now
+	Log     *slog.Logger     // nil: nothing is logged
+
+	Stale   time.Duration // a write heard later than this is not run; 0 means five minutes
+	Timeout time.Duration // a command's context ends then; 0 means half an hour
+	Pace    time.Duration // the least time between two messages to one place; 0 means none
+}
+
+// How much is under way at once. What is beyond waits; it is recorded already.
+const (
+	commandsAtOnce   = 64
+	acksAtOnce       = 8
+	deliveriesAtOnce = 8
+)
+
+// Runtime is one bot at work. Make it with New, run it once with Run.
+//
+// Every message that is heard is recorded, reads included, before anything is
+// done with it: one commit is the only way in which an answer that was promised
+// (the transport has moved on) is never lost, and the key of the answer, which
+// derives from the message, is the only way in which it is never doubled. A
+// read writes nothing else.
+//
+// Commands asked in one place begin in the order they were asked, each after the
+// one before it has ended or has shown progress: a command that shows progress
+// has taken its place in the conversation and takes long, so that "status" and
+// "stop" are not kept waiting behind it. Different places do not wait for each other.
+type Runtime struct {
+	cfg     Config
+	reactor Reactor // nil when the chat has no reactions
+	editor  Editor  // nil when the chat cannot change a message
+	finder  Finder  // nil when the chat cannot look for one
+
+	group    sync.WaitGroup // every goroutine of Run
+	running  chan struct{}  // one element per command under way
+	acking   chan struct{}
+	sending  chan struct{}
+	wake     chan struct{}
+	stopping chan struct{} // closed when Run begins to end
+
+	puts sync.Mutex // held while a row is put, and while rows are read or an attempt at one is opened; taken before mu
+
+	mu     sync.Mutex
+	closed bool
+	queues map[commands.Place][]hearing // commands that wait, by place; an entry means that a worker is there
+	lanes  lanes
+}
+
+// New checks the configuration and makes a Runtime.
+func New(cfg Config) (*Runtime, error) {
+	for _, need := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Bot", cfg.Bot == ""}, {"Transport", cfg.Transport == nil}, {"Commands", cfg.Commands == nil}, {"Inbox", cfg.Inbox == nil},
+		{"Outbox", cfg.Outbox == nil}, {"Directory", cfg.Directory == nil}, {"Policy", cfg.Policy == nil},
+	} {
+		if need.missing {
+			return nil, fmt.Errorf("bots: bot %q: %s is needed", cfg.Bot, need.name)
+		}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Project == nil {
+		cfg.Project = func(string) (string, bool) { return "", false }
+	}
+	cfg.Log = cfg.Log.With("bot", cfg.Bot)
+	cfg.Stale = cmp.Or(cfg.Stale, 5*time.Minute)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 30*time.Minute)
+	r := &Runtime{
+		cfg:      cfg,
+		running:  make(chan struct{}, commandsAtOnce),
+		acking:   make(chan struct{}, acksAtOnce),
+		sending:  make(chan struct{}, deliveriesAtOnce),
+		wake:     make(chan struct{}, 1),
+		stopping: make(chan struct{}),
+		queues:   map[commands.Place][]hearing{},
+		lanes:    newLanes(),
+	}
+	r.reactor, _ = cfg.Transport.(Reactor)
+	r.editor, _ = cfg.Transport.(Editor)
+	r.finder, _ = cfg.Transport.(Finder)
+	return r, nil
+}
+
+// Run hears, runs and delivers until ctx ends, and returns nil after all of it
+// has stopped. What is then unfinished is finished by the next Run over the same
+// store. It returns an error when the transport gives up: a key that is refused.
+func (r *Runtime) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// What was attempted is read before commands run again and revise it.
+	err := errors.Join(r.recall(ctx), r.resume(ctx))
+	if err == nil {
+		r.group.Go(func() { r.deliver(ctx) })
+		err = r.cfg.Transport.Run(ctx, r.hear)
+	}
+	over := ctx.Err() != nil
+	r.stop(cancel)
+	switch {
+	case over && (err == nil || errors.Is(err, context.Canceled)):
+		return nil
+	case err == nil:
+		return fmt.Errorf("bot %s: the transport stopped hearing", r.cfg.Bot)
+	default:
+		return fmt.Errorf("bot %s: %w", r.cfg.Bot, err)
+	}
+}
+
+// stop ends everything and waits for it.
+func (r *Runtime) stop(cancel context.CancelFunc) {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	close(r.stopping)
+	cancel()
+	r.group.Wait()
+}
+
+// Wake says that something was put into the outbox. Rows that nobody woke for
+// are seen within a second.
+func (r *Runtime) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// goroutine starts f unless Run is ending; Run waits for it.
+func (r *Runtime) goroutine(f func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	r.group.Go(f)
+	return true
+}
+
+// take takes a place in a bounded set, or gives up when ctx ends.
+func take(ctx context.Context, slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// pause waits, or less when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"platform.dev/platform/bots/zulip"
+)
+
+// chatCmd posts one message and waits for the bot's answer, or reads and types.
+type chatCmd struct {
+	Data   string        `help:"Data directory of the platform, where the personas' credentials are." default:".platform" type:"path"`
+	As     string        `help:"Who speaks: admin, platform-engineer, developer or sre." default:"developer" placeholder:"PERSONA"`
+	RC     string        `name:"zuliprc" help:"Credentials of your own account in a real Zulip, instead of a persona's." type:"path" placeholder:"FILE"`
+	Stream string        `help:"Stream to post to." placeholder:"S"`
+	Topic  string        `help:"Topic to post to." placeholder:"T"`
+	Wait   time.Duration `help:"How long to wait for the answer." default:"2m"`
+	Text   string        `arg:"" optional:"" help:"What to say, such as '@platform status shop'."`
+}
+
+// Help is shown by platform chat --help.
+func (chatCmd) Help() string {
+	return `Examples:
+  platform chat --stream walkthroughs --topic hello '@walkthrough static'
+  platform chat --stream shop --topic release --as admin '@platform promote shop'
+  platform chat                     read and type in the terminal
+
+Exit code 0: an answer came and was printed; 1: none came in time.`
+}
+
+// Run speaks as the persona.
+func (c *chatCmd) Run(ctx context.Context, t terminal) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if c.Text == "" {
+		return talk(ctx, client, t, place{Stream: c.Stream, Topic: c.Topic})
+	}
+	if c.Stream == "" || c.Topic == "" {
+		return errors.New("a message needs a place: give --stream and --topic")
+	}
+	a, err := newAsker(ctx, client)
+	if err != nil {
+		return err
+	}
+	return a.ask(ctx, t, place{Stream: c.Stream, Topic: c.Topic}, c.Text, c.Wait)
+}
+
+// client signs in with the persona's credentials file, or the one given.
+func (c *chatCmd) client() (*zulip.Client, error) {
+	path := c.RC
+	if path == "" {
+		path = filepath.Join(c.Data, "chat", filepath.Base(c.As)+".zuliprc")
+	}
+	client, err := signIn(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no credentials of %q: %w; start the platform first (platform up), and name its data directory with --data", c.As, err)
+	}
+	return client, err
+}
+
+// signIn makes a client from a .zuliprc.
+func signIn(path string) (*zulip.Client, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rc, err := zulip.ParseRC(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return zulip.NewClient(zulip.ClientConfig{Site: rc.Site, Email: rc.Email, Key: rc.Key})
+}

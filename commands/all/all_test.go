@@ -1,0 +1,83 @@
+package all_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"platform.dev/platform/commands"
+	"platform.dev/platform/commands/all"
+	"platform.dev/platform/commands/commandstest"
+	"platform.dev/platform/commands/platform"
+	"platform.dev/platform/commands/walkthrough"
+	"platform.dev/platform/flowclient"
+)
+
+const goldens = "../../fixtures/golden"
+
+// nobody is a flow controller that is never asked: only the commands' values are looked at.
+type nobody struct{ flowclient.Flow }
+
+func registry(t *testing.T) *commands.Registry {
+	t.Helper()
+	r, err := all.New(all.Deps{
+		Flow: nobody{}, Now: time.Now,
+		Fetch: func(context.Context, string) (int, []byte, error) { return 0, nil, nil },
+	})
+	require.NoError(t, err)
+	return r
+}
+
+func TestTheDocumentsCommandsAreThere(t *testing.T) {
+	r := registry(t)
+	assert.Equal(t, []string{"platform", "walkthrough"}, r.Bots())
+	for bot, verbs := range map[string][]string{
+		"platform":    {"status", "where", "promote", "rollback", "builds", "lock", "unlock", "locks", "help"},
+		"walkthrough": {"static", "rails", "status", "stop", "teardown", "help"},
+	} {
+		var got []string
+		for _, c := range r.Commands(bot) {
+			got = append(got, c.Verb)
+		}
+		assert.Equal(t, verbs, got)
+		commandstest.Golden(t, goldens+"/help", bot, r.Help(bot))
+		for _, verb := range verbs {
+			m, err := r.HelpFor(bot, verb)
+			require.NoError(t, err)
+			commandstest.Golden(t, goldens+"/help", bot+"."+verb, m)
+		}
+	}
+}
+
+func TestWritesAskForAPermissionAndReadsAreOpen(t *testing.T) {
+	r := registry(t)
+	got := map[string]string{}
+	for _, bot := range r.Bots() {
+		for _, c := range r.Commands(bot) {
+			if c.Effect == commands.Write {
+				got[bot+" "+c.Verb] = c.Action
+			} else {
+				assert.Empty(t, c.Action, c.Verb)
+			}
+		}
+	}
+	assert.Equal(t, map[string]string{
+		"platform promote": "component:promote", "platform rollback": "component:rollback", "platform lock": "lock:create", "platform unlock": "lock:delete",
+		"walkthrough static": "walkthrough:run", "walkthrough stop": "walkthrough:stop", "walkthrough teardown": "walkthrough:teardown",
+	}, got)
+}
+
+func TestWithoutItsDepsNothingIsMade(t *testing.T) {
+	_, err := all.New(all.Deps{})
+	require.Error(t, err)
+}
+
+func TestEveryMessageKindHasItsGoldensAndEveryGoldenItsMaker(t *testing.T) {
+	samples := append(append(commands.Catalogue(), platform.Catalogue()...), walkthrough.Catalogue()...)
+	commandstest.Catalogue(t, goldens+"/messages", samples)
+	commandstest.Complete(t, goldens+"/messages", samples)
+	assert.Greater(t, len(samples), 60)
+}

@@ -1,0 +1,60 @@
+package platform
+
+import (
+	"context"
+	"time"
+
+	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/commands"
+	"platform.dev/platform/flowclient"
+)
+
+// lockLister is the part of flowclient.Locker that locks calls.
+type lockLister interface {
+	Locks(ctx context.Context) ([]flowclient.Lock, error)
+}
+
+// locks lists the locks that hold; in a project's stream, those of the project.
+func locks(l lockLister, reader deliveries, now func() time.Time) commands.Command {
+	return commands.Command{
+		Bot: Bot, Verb: "locks", Effect: commands.Read,
+		Summary:  "list the commit locks that hold, in a project's stream only its own",
+		Examples: []string{"locks"},
+		Run: func(ctx context.Context, req commands.Request, reply commands.Reply) error {
+			all, err := l.Locks(ctx)
+			if err != nil {
+				return err
+			}
+			d, err := reader.Delivery(ctx)
+			if err != nil {
+				return err
+			}
+			return reply.Answer(ctx, locksMessage(all, d, req.Project, now()))
+		},
+	}
+}
+
+// locksMessage is one line per lock, oldest first.
+func locksMessage(all []flowclient.Lock, d flowclient.Delivery, project string, now time.Time) markup.Message {
+	known := map[string]flowclient.ComponentDelivery{}
+	for _, c := range d.Components {
+		known[c.Component] = c
+	}
+	var items [][]markup.Span
+	for _, l := range all {
+		c := known[l.Component]
+		if project != "" && c.Project != project {
+			continue
+		}
+		items = append(items, markup.Spans(markup.C(l.Component), markup.T(" "), commit(c.Repository, l.Commit), markup.T(" in "), markup.B(scope(l.Environment)),
+			markup.T(": "), markup.F(l.Reason), markup.T(" (set by "), markup.F(l.Who), markup.T(", "+ago(now, l.At)+")")))
+	}
+	if len(items) == 0 {
+		return markup.Message{Kind: "locks.none", Status: markup.Done, Title: markup.Spans(markup.T("No commit is locked"))}
+	}
+	return markup.Message{
+		Kind: "locks.list", Status: markup.Notice,
+		Title:  markup.Spans(markup.T(counted(len(items), "commit lock holds", "commit locks hold"))),
+		Blocks: []markup.Block{markup.List(items...)},
+	}
+}

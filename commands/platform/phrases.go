@@ -1,0 +1,124 @@
+package platform
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/flowclient"
+)
+
+// shortLength is how many characters of a commit people read.
+const shortLength = 7
+
+// short is a commit as people write it.
+func short(sha string) string { return sha[:min(len(sha), shortLength)] }
+
+// commit shows a commit, as a link where its repository is on the web.
+func commit(repository, sha string) markup.Span {
+	if sha == "" {
+		return markup.T("an unknown commit")
+	}
+	if strings.HasPrefix(repository, "http://") || strings.HasPrefix(repository, "https://") {
+		return markup.L(short(sha), strings.TrimSuffix(repository, ".git")+"/commit/"+sha)
+	}
+	return markup.C(short(sha))
+}
+
+// link shows a text, as a link where there is an address.
+func link(text, url string) markup.Span {
+	if url == "" {
+		return markup.T(text)
+	}
+	return markup.L(text, url)
+}
+
+// ago is how long before now an instant was, in one unit.
+func ago(now, then time.Time) string {
+	d := now.Sub(then)
+	switch {
+	case d < 5*time.Second:
+		return "just now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}
+
+// counted is a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// buildPhrase is how a build stands: "passed 3 min ago", "failed in test 3 min ago", "in build for 12 s".
+func buildPhrase(b flowclient.Build, now time.Time) []markup.Span {
+	when := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return " " + ago(now, *t)
+	}
+	switch b.Phase {
+	case flowclient.BuildSucceeded:
+		return markup.Spans(link("passed", b.URL), markup.T(when(b.CompletedAt)))
+	case flowclient.BuildFailed:
+		if b.FailedStage == "" {
+			return markup.Spans(link("failed", b.URL), markup.T(when(b.CompletedAt)))
+		}
+		return markup.Spans(link("failed", b.URL), markup.T(" in "), markup.C(b.FailedStage), markup.T(when(b.CompletedAt)))
+	case flowclient.BuildRunning:
+		spans := markup.Spans(link("running", b.URL))
+		for _, s := range b.Stages {
+			if s.Phase == flowclient.BuildRunning {
+				spans = append(spans, markup.T(", now in "), markup.C(s.Name))
+			}
+		}
+		if b.StartedAt != nil {
+			spans = append(spans, markup.T(", started "+ago(now, *b.StartedAt)))
+		}
+		return spans
+	}
+	return markup.Spans(link("waiting", b.URL), markup.T(", asked for "+ago(now, b.CreatedAt)))
+}
+
+// standing is how a component stands in an environment: "ready, 3 min ago".
+func standing(d flowclient.Deployment, now time.Time) []markup.Span {
+	var spans []markup.Span
+	switch {
+	case d.Release == "":
+		return markup.Spans(markup.T("nothing yet"))
+	case d.State == "Undeploy":
+		spans = markup.Spans(markup.B("taken out of service"))
+	case d.Ready:
+		spans = markup.Spans(link("ready", d.URL))
+	case d.Reason != "":
+		spans = markup.Spans(markup.B("not ready"), markup.T(" ("), markup.F(d.Reason), markup.T(")"))
+	default:
+		spans = markup.Spans(markup.B("not ready"))
+	}
+	if d.Since != nil {
+		spans = append(spans, markup.T(", "+ago(now, *d.Since)))
+	}
+	return spans
+}
+
+// troubles are the messages of environments that are not ready.
+func troubles(cs []flowclient.ComponentDelivery) [][]markup.Span {
+	var out [][]markup.Span
+	for _, c := range cs {
+		for _, d := range c.Environments {
+			if d.Release != "" && !d.Ready && d.State != "Undeploy" && d.Message != "" {
+				out = append(out, markup.Spans(markup.C(c.Component), markup.T(" in "+d.Environment+": "), markup.F(d.Message)))
+			}
+		}
+	}
+	return out
+}

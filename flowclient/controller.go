@@ -1,0 +1,166 @@
+package flowclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Deps is what a Controller works with. Everything is required but Now, Log
+// and Noted.
+type Deps struct {
+	ControlPlane ControlPlane
+	Git          Git
+	Cluster      Cluster
+	Prober       Prober
+	Journal      Journal
+	Locks        LockStore
+	Sightings    Sightings
+	Runs         Runs
+	// Templates holds the project templates: <name>/repository and <name>/objects, both
+	// rendered by text/template over TemplateData. Other directories are passed over.
+	Templates fs.FS
+	Settings  Settings
+	Now       func() time.Time // default time.Now
+	Log       *slog.Logger     // default: nothing is logged
+	Noted     func()           // called after events were recorded; it must not block
+}
+
+// Settings are the choices of whoever runs the controller.
+type Settings struct {
+	Owner       string                  // who owns the projects' repositories on the git server: "platform"
+	Hooks       []HookTarget            // put on every repository that scaffold makes
+	BuildPage   func(run string) string // page of a build for people; nil: builds carry no link
+	SecretRef   string                  // names the credentials that builds clone with
+	ModuleRef   string                  // the pipeline module's ref: "#main"
+	DefaultSoak time.Duration           // where a project says none
+	Floors      map[string]int64        // bytes of free memory that a walkthrough of a template needs
+	PassEvery   time.Duration           // between full passes; default 30 s
+}
+
+// HookTarget is where a repository's deliveries go.
+type HookTarget struct {
+	URL    string
+	Secret string
+	Events []string // push, pull_request
+}
+
+// DefaultFloors are the free memory that walkthroughs need, by template, in
+// bytes (interface document, Limits).
+func DefaultFloors() map[string]int64 {
+	return map[string]int64{"static": 1_500_000_000, "rails": 3_500_000_000}
+}
+
+// passEvery is the reconcile interval of the interface document.
+const passEvery = 30 * time.Second
+
+// Controller decides, writes and remembers. It is a Flow; Run keeps it going.
+type Controller struct {
+	deps      Deps
+	subjects  keyed               // one effect at a time per project
+	finishers map[string]finisher // by Intent.Kind
+
+	wake  chan struct{}
+	dirty dirtySet
+
+	pass    sync.Mutex        // held during a pass
+	noticed map[string]string // run -> phase already noted; guarded by pass
+
+	status     sync.Mutex
+	lastPass   *time.Time
+	passFailed string
+}
+
+var _ Flow = (*Controller)(nil)
+
+// New checks the dependencies and returns a controller that is not running yet.
+func New(d Deps) (*Controller, error) {
+	for name, missing := range map[string]bool{
+		"ControlPlane": d.ControlPlane == nil, "Git": d.Git == nil, "Cluster": d.Cluster == nil,
+		"Prober": d.Prober == nil, "Journal": d.Journal == nil, "Locks": d.Locks == nil,
+		"Sightings": d.Sightings == nil, "Runs": d.Runs == nil, "Templates": d.Templates == nil,
+		"Settings.Owner": d.Settings.Owner == "",
+	} {
+		if missing {
+			return nil, fmt.Errorf("flow controller: %s is missing", name)
+		}
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	if d.Noted == nil {
+		d.Noted = func() {}
+	}
+	if d.Settings.PassEvery <= 0 {
+		d.Settings.PassEvery = passEvery
+	}
+	d.Settings.Floors = maps.Clone(d.Settings.Floors)
+	c := &Controller{deps: d, wake: make(chan struct{}, 1), noticed: map[string]string{}}
+	c.finishers = map[string]finisher{
+		kindPromote:  c.finishMove,
+		kindRollback: c.finishMove,
+		kindScaffold: c.finishScaffold,
+		kindTeardown: c.finishTeardown,
+		kindCommit:   c.finishCommit,
+	}
+	return c, nil
+}
+
+// isWalkthrough tells whether the project is a walkthrough's; one that is gone is not.
+func (c *Controller) isWalkthrough(ctx context.Context, project string) (bool, error) {
+	o, err := c.deps.ControlPlane.Get(ctx, KindProject, project)
+	if IsNotFound(err) {
+		return false, nil
+	}
+	return o.Metadata.Labels[LabelWalkthrough] == "true", err
+}
+
+// keyed is a mutex per name. The zero value is ready.
+type keyed struct {
+	mu    sync.Mutex
+	names map[string]*waited
+}
+
+type waited struct {
+	turn    chan struct{} // holds one value while the name is free
+	holders int           // how many hold or wait
+}
+
+// lock waits for the name and returns its release; ctx's end ends the wait.
+func (k *keyed) lock(ctx context.Context, name string) (unlock func(), err error) {
+	k.mu.Lock()
+	if k.names == nil {
+		k.names = map[string]*waited{}
+	}
+	w := k.names[name]
+	if w == nil {
+		w = &waited{turn: make(chan struct{}, 1)}
+		w.turn <- struct{}{}
+		k.names[name] = w
+	}
+	w.holders++
+	k.mu.Unlock()
+
+	leave := func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if w.holders--; w.holders == 0 {
+			delete(k.names, name)
+		}
+	}
+	select {
+	case <-w.turn:
+		return func() { w.turn <- struct{}{}; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, fmt.Errorf("wait for %s: %w", name, errors.Join(ctx.Err(), context.Cause(ctx)))
+	}
+}

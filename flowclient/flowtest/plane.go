@@ -1,0 +1,300 @@
+// Package flowtest is the contract suites of the controller and of the ports
+// it works with: what holds for one implementation holds for the other, in
+// memory, embedded, and the real one. Plane is the smallest world that a
+// controller can work in, for tests that must fail its writes at will.
+//
+// It knows nothing of how any of them is implemented.
+package flowtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"platform.dev/platform/flowclient"
+)
+
+// ErrCrashed is what every call answers once the process is supposed to be dead.
+var ErrCrashed = errors.New("the process is gone")
+
+// Plane is a control plane and a git server in memory, with the builds and
+// bindings of an embedded platform done at once, inside the write that asks
+// for them. It is a flowclient.ControlPlane, Git, Cluster and Prober.
+type Plane struct {
+	Free int64            // bytes that AvailableMemory answers
+	Now  func() time.Time // of creation times and commits
+
+	watch   func(kind flowclient.Kind, name string)
+	mu      sync.Mutex
+	objects map[flowclient.Kind]map[string]*kept
+	repos   map[string]*repo
+	logs    map[string][]flowclient.LogLine // by "run/stage"
+	answers map[string]int                  // Probe's, by URL
+	uid     int
+
+	writes  []string // what was written, in order
+	crashAt int      // the write that the process dies at; 0: none
+	done    bool     // whether that write still happens
+	dead    bool
+}
+
+// kept is one object with its version.
+type kept struct {
+	object     flowclient.Object
+	version    int
+	generation int64
+}
+
+// NewPlane gives a world with the environments of the application pipeline.
+func NewPlane(now func() time.Time) *Plane {
+	p := &Plane{Free: 8 << 30, Now: now, objects: map[flowclient.Kind]map[string]*kept{}, repos: map[string]*repo{},
+		logs: map[string][]flowclient.LogLine{}, answers: map[string]int{}}
+	for _, name := range []string{flowclient.Staging, flowclient.Production} {
+		p.put(flowclient.Object{Kind: flowclient.KindEnvironment, Metadata: flowclient.Metadata{Name: name}, Spec: json.RawMessage(`{}`)})
+	}
+	return p
+}
+
+// CrashAt lets the process die at the n-th write from now: right before it, or
+// right after it when done is set. Revive ends that.
+func (p *Plane) CrashAt(n int, done bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.crashAt, p.done, p.writes = n, done, nil
+}
+
+// Revive starts a new process over what is there and returns what the dead one
+// wrote, and whether it died at all.
+func (p *Plane) Revive() (writes []string, died bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	writes, died = p.writes, p.dead
+	p.writes, p.crashAt, p.dead = nil, 0, false
+	return writes, died
+}
+
+// Watch names each object that is written from now on, as the embedded control plane does.
+func (p *Plane) Watch(changed func(kind flowclient.Kind, name string)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watch = changed
+}
+
+// Answer sets what Probe sees at a URL.
+func (p *Plane) Answer(url string, status int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers[url] = status
+}
+
+// writing counts a write and carries it out, unless the process dies before it.
+func (p *Plane) writing(what string, do func() error) error {
+	if p.dead {
+		return ErrCrashed
+	}
+	p.writes = append(p.writes, what)
+	if len(p.writes) != p.crashAt {
+		return do()
+	}
+	p.dead = true
+	if p.done {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return ErrCrashed
+}
+
+// Write counts a write of another part of the process, a journal, among the
+// plane's, so that it can die there too.
+func (p *Plane) Write(what string, do func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.writing(what, do)
+}
+
+// AvailableMemory is p.Free.
+func (p *Plane) AvailableMemory(context.Context) (int64, error) { return p.Free, nil }
+
+// Probe answers what Answer set, else 200.
+func (p *Plane) Probe(_ context.Context, url string) (status int, unbound bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if status, ok := p.answers[url]; ok {
+		return status, false, nil
+	}
+	return 200, false, nil
+}
+
+// Get reads one object.
+func (p *Plane) Get(_ context.Context, kind flowclient.Kind, name string) (flowclient.Object, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return flowclient.Object{}, ErrCrashed
+	}
+	k, ok := p.objects[kind][name]
+	if !ok {
+		return flowclient.Object{}, &flowclient.NotFound{Kind: string(kind), Name: name}
+	}
+	return k.read(), nil
+}
+
+// List lists the objects of a kind by name; it knows no filter but the component of releases and bindings.
+func (p *Plane) List(_ context.Context, kind flowclient.Kind, f flowclient.Filter) ([]flowclient.Object, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return nil, ErrCrashed
+	}
+	objects := []flowclient.Object{}
+	for _, name := range slices.Sorted(maps.Keys(p.objects[kind])) {
+		if o := p.objects[kind][name].read(); f.Component == "" || ownerOf(o).ComponentName == f.Component {
+			o.ETag = ""
+			objects = append(objects, o)
+		}
+	}
+	return objects, nil
+}
+
+// Create makes an object.
+func (p *Plane) Create(_ context.Context, o flowclient.Object) (made flowclient.Object, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return made, p.writing("create "+string(o.Kind), func() error {
+		if _, exists := p.objects[o.Kind][o.Metadata.Name]; exists {
+			return fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, flowclient.ErrExists)
+		}
+		made = p.put(o)
+		return nil
+	})
+}
+
+// Update replaces labels, annotations and spec, conditionally when the object carries an ETag.
+func (p *Plane) Update(_ context.Context, o flowclient.Object) (written flowclient.Object, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return written, p.writing("update "+string(o.Kind), func() error {
+		k, ok := p.objects[o.Kind][o.Metadata.Name]
+		if !ok {
+			return &flowclient.NotFound{Kind: string(o.Kind), Name: o.Metadata.Name}
+		}
+		if o.ETag != "" && o.ETag != k.etag() {
+			return fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, flowclient.ErrConflict)
+		}
+		k.object.Metadata.Labels, k.object.Metadata.Annotations = maps.Clone(o.Metadata.Labels), maps.Clone(o.Metadata.Annotations)
+		k.object.Spec = slices.Clone(o.Spec)
+		p.reconcile(k)
+		written = k.read()
+		return nil
+	})
+}
+
+// Delete removes an object; a release that a binding names stays.
+func (p *Plane) Delete(_ context.Context, kind flowclient.Kind, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.writing("delete "+string(kind), func() error {
+		if _, ok := p.objects[kind][name]; !ok {
+			return &flowclient.NotFound{Kind: string(kind), Name: name}
+		}
+		if kind == flowclient.KindComponentRelease {
+			for binding, k := range p.objects[flowclient.KindReleaseBinding] {
+				if strings.Contains(string(k.object.Spec), `"releaseName":"`+name+`"`) {
+					return flowclient.Refuse("release %s is named by binding %s", name, binding)
+				}
+			}
+		}
+		delete(p.objects[kind], name)
+		return nil
+	})
+}
+
+// RunLog is what the stages of a run wrote.
+func (p *Plane) RunLog(_ context.Context, run, stage string) ([]flowclient.LogLine, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.objects[flowclient.KindWorkflowRun][run]; !ok {
+		return nil, &flowclient.NotFound{Kind: string(flowclient.KindWorkflowRun), Name: run}
+	}
+	lines := []flowclient.LogLine{}
+	for _, key := range slices.Sorted(maps.Keys(p.logs)) {
+		if key == run+"/"+stage || stage == "" && strings.HasPrefix(key, run+"/") {
+			lines = append(lines, p.logs[key]...)
+		}
+	}
+	return lines, nil
+}
+
+// put makes an object, whatever was there.
+func (p *Plane) put(o flowclient.Object) flowclient.Object {
+	p.uid++
+	created := p.Now()
+	o.Metadata.UID, o.Metadata.Created = fmt.Sprintf("uid-%d", p.uid), &created
+	o.Metadata.Labels, o.Metadata.Annotations = maps.Clone(o.Metadata.Labels), maps.Clone(o.Metadata.Annotations)
+	k := &kept{object: o}
+	if p.objects[o.Kind] == nil {
+		p.objects[o.Kind] = map[string]*kept{}
+	}
+	p.objects[o.Kind][o.Metadata.Name] = k
+	p.reconcile(k)
+	return k.read()
+}
+
+// reconcile is what controllers do about a changed object: a binding becomes
+// Ready at once, or goes out of service.
+func (p *Plane) reconcile(k *kept) {
+	k.version++
+	if p.watch != nil {
+		p.watch(k.object.Kind, k.object.Metadata.Name)
+	}
+	if k.object.Kind != flowclient.KindReleaseBinding {
+		return
+	}
+	k.generation++
+	var spec flowclient.ReleaseBindingSpec
+	if err := json.Unmarshal(k.object.Spec, &spec); err != nil {
+		return
+	}
+	now := p.Now()
+	ready := flowclient.Condition{Type: "Ready", Status: "True", Reason: "Ready", ObservedGeneration: k.generation, LastTransitionTime: now}
+	if spec.State == "Undeploy" {
+		ready.Status, ready.Reason = "False", "ResourcesUndeployed"
+	}
+	status, err := json.Marshal(flowclient.ReleaseBindingStatus{
+		ObservedGeneration: k.generation, LastSpecUpdateTime: &now, Conditions: []flowclient.Condition{ready},
+		Endpoints: []flowclient.EndpointURL{{Name: "http", Type: "HTTP", ExternalURLs: map[string]flowclient.URL{"http": {
+			Scheme: "http", Host: spec.Environment + "-" + spec.Owner.ProjectName + ".apps.platform.localhost", Port: 19080, Path: "/" + spec.Owner.ComponentName + "-http",
+		}}}},
+	})
+	if err == nil {
+		k.object.Status = status
+	}
+}
+
+func (k *kept) etag() string { return fmt.Sprintf(`"%d"`, k.version) }
+
+// read is a copy that its reader may change.
+func (k *kept) read() flowclient.Object {
+	o := k.object
+	o.ETag = k.etag()
+	o.Metadata.Labels, o.Metadata.Annotations = maps.Clone(o.Metadata.Labels), maps.Clone(o.Metadata.Annotations)
+	o.Spec, o.Status = slices.Clone(o.Spec), slices.Clone(o.Status)
+	return o
+}
+
+func ownerOf(o flowclient.Object) flowclient.Owner {
+	var spec struct {
+		Owner flowclient.Owner `json:"owner"`
+	}
+	if err := json.Unmarshal(o.Spec, &spec); err != nil {
+		return flowclient.Owner{}
+	}
+	return spec.Owner
+}

@@ -1,0 +1,216 @@
+package flowclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// The kinds of intents.
+const (
+	kindPromote  = "promote"
+	kindRollback = "rollback"
+	kindScaffold = "scaffold"
+	kindTeardown = "teardown"
+	kindCommit   = "commit"
+)
+
+// finisher carries out what is left of an intent, reading from the objects how
+// far it came, and returns its result with the events to record. A *Refusal,
+// *Invalid or *NotFound is an answer and ends the intent; any other error
+// leaves it open for the next pass.
+type finisher func(ctx context.Context, in Intent) (result any, events []Event, err error)
+
+// settled is what Intent.Outcome holds.
+type settled struct {
+	Result  json.RawMessage `json:"result,omitempty"`
+	Refusal *Refusal        `json:"refusal,omitempty"` // when it ended in a refusal after it had begun
+}
+
+// perform carries one write request through the write protocol: a known
+// origin key returns what was recorded, or finishes what was begun; else decide
+// makes the plan, which is recorded before the first write. decide may answer
+// by itself (answered true): then nothing is recorded.
+func perform[T any](ctx context.Context, c *Controller, kind, subject string, origin Origin, decide func(ctx context.Context) (plan any, answer T, answered bool, err error)) (T, error) {
+	var none T
+	unlock, err := c.subjects.lock(ctx, subject)
+	if err != nil {
+		return none, err
+	}
+	defer unlock()
+	in, known, err := c.deps.Journal.Find(ctx, origin.Key)
+	if err != nil {
+		return none, err
+	}
+	if in.Outcome == nil { // new, or begun before a crash: older effects on the subject go first
+		if err := c.resolve(ctx, subject); err != nil {
+			return none, err
+		}
+	}
+	if !known {
+		plan, answer, answered, err := decide(ctx)
+		if err != nil || answered {
+			return answer, err
+		}
+		body, err := json.Marshal(plan)
+		if err != nil {
+			return none, fmt.Errorf("%s: plan: %w", kind, err)
+		}
+		in, _, err = c.deps.Journal.Begin(ctx, Intent{Key: origin.Key, Kind: kind, Who: origin.Who, At: c.deps.Now(), Body: body})
+		if err != nil {
+			return none, err
+		}
+	}
+	if in.Kind != kind {
+		return none, &Invalid{Field: "origin.key", Value: origin.Key, Why: "was used before, for a " + in.Kind}
+	}
+	if known && in.Outcome == nil {
+		// resolve has just finished it.
+		if in, _, err = c.deps.Journal.Find(ctx, origin.Key); err != nil {
+			return none, err
+		}
+	}
+	if in.Outcome == nil {
+		if in.Outcome, err = c.finish(ctx, in); err != nil {
+			c.wakeUp() // the next pass goes on where this stopped
+			return none, err
+		}
+	}
+	return resultOf[T](in)
+}
+
+// resultOf reads the answer out of a settled intent.
+func resultOf[T any](in Intent) (result T, err error) {
+	var s settled
+	if err := json.Unmarshal(in.Outcome, &s); err != nil {
+		return result, fmt.Errorf("outcome of %s: %w", in.ID, err)
+	}
+	if s.Refusal != nil {
+		return result, s.Refusal
+	}
+	if err := json.Unmarshal(s.Result, &result); err != nil {
+		return result, fmt.Errorf("outcome of %s: %w", in.ID, err)
+	}
+	return result, nil
+}
+
+// finish carries out what is left of an open intent and settles it.
+func (c *Controller) finish(ctx context.Context, in Intent) (json.RawMessage, error) {
+	finish, ok := c.finishers[in.Kind]
+	if !ok {
+		return nil, fmt.Errorf("intent %s: nothing here carries out a %q", in.ID, in.Kind)
+	}
+	result, events, err := finish(ctx, in)
+	var s settled
+	if s.Refusal = refusalOf(err); s.Refusal == nil && err != nil {
+		return nil, fmt.Errorf("%s %s: %w", in.Kind, in.Key, err)
+	}
+	if s.Refusal == nil {
+		if s.Result, err = json.Marshal(result); err != nil {
+			return nil, fmt.Errorf("outcome of %s: %w", in.ID, err)
+		}
+	}
+	outcome, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("outcome of %s: %w", in.ID, err)
+	}
+	// What was done is recorded, whoever stopped waiting for it.
+	if err := c.deps.Journal.Settle(context.WithoutCancel(ctx), in.ID, outcome, c.deps.Now(), events...); err != nil {
+		return nil, err
+	}
+	if len(events) > 0 {
+		c.deps.Noted()
+	}
+	return outcome, nil
+}
+
+// refusalOf is err as a refusal to record, nil when the intent may still succeed.
+func refusalOf(err error) *Refusal {
+	var refusal *Refusal
+	var invalid *Invalid
+	var missing *NotFound
+	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case errors.As(err, &invalid):
+		return Refuse("the control plane refused %v", invalid)
+	case errors.As(err, &missing):
+		return Refuse("%v any more, so this could not be finished; look at what is there and ask again.", missing)
+	}
+	return nil
+}
+
+// resolve finishes the open intents of a subject whose turn the caller holds,
+// oldest first.
+func (c *Controller) resolve(ctx context.Context, subject string) error {
+	open, err := c.deps.Journal.Open(ctx)
+	if err != nil {
+		return err
+	}
+	for _, in := range open {
+		if subjectOf(in) != subject {
+			continue
+		}
+		if _, err := c.finish(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolveAll finishes every open intent that no request is at work on; one
+// that cannot be finished yet does not hold up the others.
+func (c *Controller) resolveAll(ctx context.Context) error {
+	open, err := c.deps.Journal.Open(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	seen := map[string]bool{}
+	for _, in := range open {
+		subject := subjectOf(in)
+		if seen[subject] {
+			continue
+		}
+		seen[subject] = true
+		unlock, err := c.subjects.lock(ctx, subject)
+		if err != nil {
+			return err
+		}
+		failed = append(failed, c.resolve(ctx, subject)) // reads the open ones again: a request may have finished them
+		unlock()
+	}
+	return errors.Join(failed...)
+}
+
+// subjectOf is what an intent's effect is serialised by.
+func subjectOf(in Intent) string {
+	var body struct {
+		Project string `json:"project"`
+	}
+	if err := json.Unmarshal(in.Body, &body); err != nil || body.Project == "" {
+		return in.Kind
+	}
+	if in.Kind == kindCommit {
+		return commitSubject(body.Project)
+	}
+	return projectSubject(body.Project)
+}
+
+// commitSubject serialises pushes to one project's repository. They wait for
+// the git server alone, and no promotion waits for them.
+func commitSubject(project string) string { return "commit/" + project }
+
+// projectSubject serialises what changes one project.
+func projectSubject(project string) string { return "project/" + project }
+
+// event makes an event with its body.
+func event(key, kind string, e Event, body any) (Event, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return Event{}, fmt.Errorf("event %s: %w", key, err)
+	}
+	e.Key, e.Kind, e.Body = key, kind, raw
+	return e, nil
+}

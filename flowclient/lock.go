@@ -1,0 +1,187 @@
+package flowclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Locks lists the locks that hold, oldest first.
+func (c *Controller) Locks(ctx context.Context) ([]Lock, error) {
+	locks, err := c.deps.Locks.Locks(ctx)
+	if locks == nil && err == nil {
+		locks = []Lock{}
+	}
+	return locks, err
+}
+
+// SetLock locks a commit of a component in an environment, or in every one. An
+// abbreviated commit is resolved in the component's repository. Setting a lock
+// that holds changes nothing and returns it as it was set.
+func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
+	if err := check(r.check(), checkText("reason", r.Reason, maxText)); err != nil {
+		return Lock{}, err
+	}
+	component, err := c.deps.ControlPlane.Get(ctx, KindComponent, r.Component)
+	if err != nil {
+		return Lock{}, err
+	}
+	if r.Environment != "" {
+		if _, err := c.deps.ControlPlane.Get(ctx, KindEnvironment, r.Environment); err != nil {
+			return Lock{}, err
+		}
+	}
+	sha, err := c.resolveCommit(ctx, component, r.Commit)
+	if err != nil {
+		return Lock{}, err
+	}
+	var spec ComponentSpec
+	if err := component.Decode(&spec, nil); err != nil {
+		return Lock{}, err
+	}
+	releases, err := c.readReleases(ctx, r.Component)
+	if err != nil {
+		return Lock{}, err
+	}
+	lock := Lock{Component: r.Component, Commit: sha, Environment: r.Environment, Reason: strings.TrimSpace(r.Reason),
+		Who: r.Origin.Who, At: c.deps.Now(), Releases: releasesOfCommit(sha, releases)}
+	walkthrough, err := c.isWalkthrough(ctx, spec.Owner.ProjectName)
+	if err != nil {
+		return Lock{}, err
+	}
+	e, err := event("lock/"+r.Origin.Key+"/set", EventLockSet,
+		Event{At: lock.At, Project: spec.Owner.ProjectName, Component: r.Component, Walkthrough: walkthrough},
+		LockEvent{Who: r.Origin.Who, Locks: []Lock{lock}})
+	if err != nil {
+		return Lock{}, err
+	}
+	recorded, fresh, err := c.deps.Locks.SetLock(ctx, lock, e)
+	if err == nil && fresh {
+		c.deps.Noted()
+	}
+	return recorded, err
+}
+
+// ClearLock clears the locks of a component's commit: with an environment the
+// one for it, without one every entry. It returns what was cleared; *NotFound
+// when none holds.
+func (c *Controller) ClearLock(ctx context.Context, r LockRequest) ([]Lock, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	sha, err := c.lockedCommit(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	project, walkthrough, err := c.ownerOf(ctx, r.Component)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	now := c.deps.Now()
+	cleared, err := c.deps.Locks.ClearLocks(ctx, r.Component, sha, r.Environment, r.Origin.Who, now, func(locks []Lock) Event {
+		e, err := event("lock/"+r.Origin.Key+"/cleared", EventLockCleared,
+			Event{At: now, Project: project, Component: r.Component, Walkthrough: walkthrough},
+			LockEvent{Who: r.Origin.Who, Locks: locks})
+		failed = errors.Join(failed, err)
+		return e
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	if len(cleared) == 0 {
+		return nil, &NotFound{Kind: "lock", Name: strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Component, short(sha), r.Environment))}
+	}
+	c.deps.Noted()
+	return cleared, nil
+}
+
+// check checks what setting and clearing share.
+func (r LockRequest) check() error {
+	return check(r.Origin.check(), checkLabel("component", r.Component, maxLabel), checkCommit("commit", r.Commit), checkOptional("to", r.Environment))
+}
+
+// lockedCommit is the whole commit that a request to clear means: one that is
+// locked, else one of the repository. The first needs no repository, so that a
+// lock outlives it without being stuck.
+func (c *Controller) lockedCommit(ctx context.Context, r LockRequest) (string, error) {
+	locks, err := c.deps.Locks.Locks(ctx)
+	if err != nil {
+		return "", err
+	}
+	var matching []string
+	for _, l := range locks {
+		if l.Component == r.Component && strings.HasPrefix(l.Commit, strings.ToLower(r.Commit)) && !slices.Contains(matching, l.Commit) {
+			matching = append(matching, l.Commit)
+		}
+	}
+	switch len(matching) {
+	case 1:
+		return matching[0], nil
+	case 0:
+		component, err := c.deps.ControlPlane.Get(ctx, KindComponent, r.Component)
+		if err != nil {
+			return "", err
+		}
+		return c.resolveCommit(ctx, component, r.Commit)
+	}
+	return "", &Invalid{Field: "commit", Value: r.Commit, Why: "is the beginning of several locked commits: " + strings.Join(matching, ", ")}
+}
+
+// resolveCommit finds the whole commit in the component's repository.
+func (c *Controller) resolveCommit(ctx context.Context, component Object, commit string) (string, error) {
+	repo, err := repositoryOf(component)
+	if err != nil {
+		return "", err
+	}
+	found, err := c.deps.Git.Commit(ctx, repo, strings.ToLower(commit))
+	if IsNotFound(err) {
+		return "", &NotFound{Kind: "commit", Name: fmt.Sprintf("%s of %s (in %s)", commit, component.Metadata.Name, repo)}
+	}
+	if err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(found.SHA, strings.ToLower(commit)) {
+		// A branch or tag of such a name is not what is to be locked.
+		return "", &NotFound{Kind: "commit", Name: fmt.Sprintf("%s of %s (in %s)", commit, component.Metadata.Name, repo)}
+	}
+	return found.SHA, nil
+}
+
+// ownerOf is a component's project; both empty when the component is gone.
+func (c *Controller) ownerOf(ctx context.Context, component string) (project string, walkthrough bool, err error) {
+	o, err := c.deps.ControlPlane.Get(ctx, KindComponent, component)
+	if IsNotFound(err) {
+		return "", false, nil
+	}
+	var spec ComponentSpec
+	if err == nil {
+		err = o.Decode(&spec, nil)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	walkthrough, err = c.isWalkthrough(ctx, spec.Owner.ProjectName)
+	return spec.Owner.ProjectName, walkthrough, err
+}
+
+// releasesOfCommit names the releases that a lock on a commit holds back:
+// those of the commit and those of the same digest, sorted.
+func releasesOfCommit(sha string, releases map[string]release) []string {
+	digests := map[string]bool{}
+	for _, r := range releases {
+		if r.Commit == sha && r.digest() != "" {
+			digests[r.digest()] = true
+		}
+	}
+	names := []string{}
+	for name, r := range releases {
+		if r.Commit == sha || digests[r.digest()] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,98 @@
+// Package wire is what the flow endpoints say to their clients and hear from
+// them: paths, bodies, headers, and which error is which status, both ways, so
+// that a server and a client of it cannot differ.
+//
+// It knows nothing of how a request is served or sent.
+package wire
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"platform.dev/platform/flowclient"
+)
+
+// MaxBody is the largest request body, in bytes.
+const MaxBody = 1 << 20
+
+// The headers that tell where a write comes from. They are believed of whoever has the token.
+const (
+	HeaderKey   = "Idempotency-Key"  // the origin key: a request with a known one has its effect no second time
+	HeaderActor = "X-Platform-Actor" // who asks; DefaultActor when absent
+	HeaderLink  = "X-Platform-Link"  // the message that asked, an http(s) address
+)
+
+// DefaultActor is who asks when nobody is named.
+const DefaultActor = "api"
+
+// The longest values of the origin headers, in bytes.
+const (
+	maxKey   = 200
+	maxActor = 100
+	maxLink  = 2000
+)
+
+// Origin reads the origin of a write from its headers; a request without a key
+// gets a random one. *flowclient.Invalid names the header that cannot stand.
+func Origin(h http.Header) (flowclient.Origin, error) {
+	o := flowclient.Origin{Key: h.Get(HeaderKey), Who: h.Get(HeaderActor), Link: h.Get(HeaderLink)}
+	for _, v := range []struct {
+		header, value string
+		longest       int
+	}{{HeaderKey, o.Key, maxKey}, {HeaderActor, o.Who, maxActor}, {HeaderLink, o.Link, maxLink}} {
+		if err := printable(v.header, v.value, v.longest); err != nil {
+			return flowclient.Origin{}, err
+		}
+	}
+	if o.Link != "" {
+		if u, err := url.Parse(o.Link); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return flowclient.Origin{}, invalid(HeaderLink, o.Link, "must be an http or https address")
+		}
+	}
+	if o.Key == "" {
+		o.Key = "api:" + rand.Text()
+	}
+	if o.Who == "" {
+		o.Who = DefaultActor
+	}
+	return o, nil
+}
+
+// SetOrigin writes an origin into headers.
+func SetOrigin(h http.Header, o flowclient.Origin) {
+	for header, value := range map[string]string{HeaderKey: o.Key, HeaderActor: o.Who, HeaderLink: o.Link} {
+		if value != "" {
+			h.Set(header, value)
+		}
+	}
+}
+
+// printable refuses a header value that is too long or would spoil a line of a log.
+func printable(field, value string, longest int) error {
+	if len(value) > longest {
+		return invalid(field, value, "is longer than %d bytes", longest)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return invalid(field, value, "holds control characters")
+	}
+	return nil
+}
+
+// required is a field that must not be empty.
+func required(field, value string) error {
+	if strings.TrimSpace(value) == "" {
+		return invalid(field, value, "is required")
+	}
+	return nil
+}
+
+// parseQuery reads a query string; *flowclient.Invalid when it is malformed.
+func parseQuery(raw string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, invalid("query", raw, "is malformed: %v", err)
+	}
+	return values, nil
+}

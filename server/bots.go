@@ -1,0 +1,253 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"platform.dev/platform/announcer"
+	"platform.dev/platform/bots"
+	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/bots/zulip"
+	"platform.dev/platform/commands"
+	"platform.dev/platform/commands/all"
+	"platform.dev/platform/server/web"
+)
+
+// botNames are the bots, each with an account and a credentials file of its own.
+var botNames = []string{"platform", "walkthrough"}
+
+// announcing is the bot that announces.
+const announcing = "platform"
+
+// grants say which groups may do what; "*" is everything. Who is in none of
+// these groups may read. Denied unless granted.
+var grants = bots.Grants{
+	"admins":             {"*"},
+	"platform-engineers": {"component:*", "lock:*", "walkthrough:*"},
+	"developers":         {"component:*", "lock:*", "walkthrough:*"},
+	"sres":               {"component:rollback", "lock:*"},
+}
+
+// bot is one bot at work.
+type bot struct {
+	name    string
+	runtime *bots.Runtime
+}
+
+// openBots makes a runtime for each bot that has credentials, and the announcer.
+func (r *rooms) openBots(_ context.Context, p *Platform) error {
+	registry, err := all.New(all.Deps{
+		Flow: r.controller, Fetch: fetch, Now: p.cfg.Now, Stream: StreamWalkthroughs,
+	})
+	if err != nil {
+		return err
+	}
+	people, err := r.openDirectory(p)
+	if err != nil {
+		return err
+	}
+	for _, name := range botNames {
+		rc, err := readRC(p.data.Path("chat", name+".zuliprc"))
+		if errors.Is(err, fs.ErrNotExist) {
+			r.notes = append(r.notes, fmt.Sprintf("bot %s has no credentials file %s: it does not answer", name, p.data.Path("chat", name+".zuliprc")))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		b, err := r.newBot(p, name, rc, registry, people)
+		if err != nil {
+			return err
+		}
+		r.bots = append(r.bots, b)
+	}
+	return r.openAnnouncer(p)
+}
+
+func (r *rooms) newBot(p *Platform, name string, rc zulip.RC, known bots.Commands, people *bots.People) (bot, error) {
+	transport, err := zulip.New(zulip.Config{
+		Site: rc.Site, Email: rc.Email, Key: rc.Key, Transport: p.transport("chat"), Name: name, Cursor: r.store,
+		Principals: func(string) []int64 { return humans(r.accounts) },
+		Describe:   describe,
+		Now:        p.cfg.Now, Log: p.log.With("part", "bots"),
+	})
+	if err != nil {
+		return bot{}, err
+	}
+	r.closing(transport.Close)
+	runtime, err := bots.New(bots.Config{
+		Bot: name, Transport: transport, Commands: known, Inbox: r.store, Outbox: r.store,
+		Directory: people, Policy: grants, Project: projectOfStream,
+		Now: p.cfg.Now, Log: p.log.With("part", "bots"),
+	})
+	return bot{name: name, runtime: runtime}, err
+}
+
+// describe is the description of a stream that a bot makes: a project's.
+func describe(stream string) string {
+	return "Builds, promotions and pull requests of " + stream
+}
+
+// openDirectory reads people.yaml: who a chat account is here, and in which
+// groups. The first start writes it with the seeded personas; from then on it
+// is the operator's.
+func (r *rooms) openDirectory(p *Platform) (*bots.People, error) {
+	path := p.data.Path("people.yaml")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		var entries []bots.Entry
+		for _, a := range r.accounts {
+			if !a.Bot {
+				entries = append(entries, bots.Entry{Chat: "zulip:" + strconv.FormatInt(a.ID, 10), Persona: a.Name, Name: a.FullName, Groups: a.Groups})
+			}
+		}
+		text, err := yaml.Marshal(map[string]any{"people": entries})
+		if err != nil {
+			return nil, err
+		}
+		if err := WriteFile(path, text, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	people, err := bots.DecodePeople(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return people, nil
+}
+
+func (r *rooms) openAnnouncer(p *Platform) (err error) {
+	path := p.data.Path("chat", announcing+".zuliprc")
+	_, missing := os.Stat(path)
+	r.announcing = missing == nil
+	if !r.announcing {
+		r.notes = append(r.notes, "announcements are skipped: there is no credentials file "+path)
+	}
+	r.announcer, err = announcer.New(announcer.Config{
+		Enabled: r.announcing, Events: r.store, Outbox: outbox{r}, Cursor: r.store,
+		Bot: announcing, Sandbox: StreamSandbox, Now: p.cfg.Now, Log: p.log.With("part", "announcer"),
+	})
+	return err
+}
+
+// outbox is the announcer's way to the bot that posts for it: said through the
+// bot, a message that is just being delivered is edited and never posted twice.
+type outbox struct{ *rooms }
+
+// Put records a message as the bot's own; at is the bot's own clock.
+func (o outbox) Put(ctx context.Context, key, name string, place, payload []byte, _ time.Time) error {
+	var to commands.Place
+	var m markup.Message
+	if err := errors.Join(json.Unmarshal(place, &to), json.Unmarshal(payload, &m)); err != nil {
+		return fmt.Errorf("announcement %s: %w", key, err)
+	}
+	for _, b := range o.bots {
+		if b.name == name {
+			return b.runtime.Say(ctx, key, to, m)
+		}
+	}
+	return fmt.Errorf("announcement %s: there is no bot %s", key, name)
+}
+
+// noted is told that events were recorded.
+func (r *rooms) noted() {
+	if r.announcer != nil {
+		r.announcer.Wake()
+	}
+}
+
+// startBots is the last layer: from here on people are heard.
+func (r *rooms) startBots(_ context.Context, l *layers) error {
+	parts := []part{{"announcer", r.announcer.Run}}
+	for _, b := range r.bots {
+		parts = append(parts, part{"bot " + b.name, b.runtime.Run})
+	}
+	l.next("bots", parts...)
+	return nil
+}
+
+// Owed counts what is still to be said: messages in the outbox, those heard and
+// not finished, events not announced.
+func (p *Platform) Owed(ctx context.Context) (int, error) {
+	owed := 0
+	s := p.rooms.store
+	// Rows that are put off are owed as well: every one is due in a year.
+	due := p.cfg.Now().AddDate(1, 0, 0)
+	for _, b := range p.rooms.bots {
+		err := s.Owed(ctx, b.name, due, func(int64, string, []byte, []byte, int64, string, time.Time) error { owed++; return nil })
+		if err != nil {
+			return 0, err
+		}
+	}
+	if err := s.Unfinished(ctx, func(string, time.Time, []byte) error { owed++; return nil }); err != nil {
+		return 0, err
+	}
+	behind, err := p.behind(ctx)
+	return owed + behind, err
+}
+
+// behind counts the events that were not announced, a thousand at most.
+func (p *Platform) behind(ctx context.Context) (int, error) {
+	if !p.rooms.announcing {
+		return 0, nil
+	}
+	value, err := p.rooms.store.Cursor(ctx, announcer.CursorName)
+	if err != nil {
+		return 0, err
+	}
+	after, _ := strconv.ParseInt(value, 10, 64) // empty before the first announcement
+	events, err := p.rooms.store.Events(ctx, after, 1000)
+	return len(events), err
+}
+
+// Notes are sentences about what this start leaves out, for whoever started it.
+func (p *Platform) Notes() []string { return p.rooms.notes }
+
+// pageLimit bounds the pages that a walkthrough reads.
+const pageLimit = 4 << 20
+
+// fetch GETs an application's page, as a person's browser would.
+func fetch(ctx context.Context, url string) (status int, body []byte, err error) {
+	client := web.Loopback(10 * time.Second)
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, nil, fmt.Errorf("fetch %s: %w", url, err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, fmt.Errorf("fetch %s: %w", url, err)
+	}
+	defer resp.Body.Close()
+	if body, err = io.ReadAll(io.LimitReader(resp.Body, pageLimit)); err != nil {
+		return 0, nil, fmt.Errorf("fetch %s: %w", url, err)
+	}
+	return resp.StatusCode, body, nil
+}
+
+func readRC(path string) (zulip.RC, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return zulip.RC{}, err
+	}
+	defer f.Close()
+	rc, err := zulip.ParseRC(f)
+	if err != nil {
+		return zulip.RC{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return rc, nil
+}

@@ -1,0 +1,36 @@
+package server
+
+import (
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"platform.dev/platform/flowclient/store/sqlite"
+)
+
+// Config is how the platform is started. The zero value of every field but
+// Data, Templates, Now and Log is the default of `platform up`.
+type Config struct {
+	Data      string     // data directory, made with mode 0700
+	Ports     PortChoice // where surfaces listen
+	Templates fs.FS      // tops: static, pipeline, world
+	// NoHooks keeps the git server from delivering hooks: pushes then wait as durable rows.
+	NoHooks bool
+	// Free tells the memory that new work could use, in bytes; nil reads the machine's.
+	Free      func() (int64, error)
+	Committed sqlite.Committed // told of each durable write; nil in production
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Domain is the name under which applications answer: <environment>-<project>.<Domain>.
+const Domain = "apps.platform.localhost"
+
+// The fixed names of a fresh platform.
+const (
+	namespace    = "default"
+	organisation = "platform"
+	pipelineRepo = organisation + "/pipeline"
+	gitAdmin     = "platform-admin"
+	readSecret   = "git-read" // SecretReference that builds clone with
+)

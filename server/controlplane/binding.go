@@ -1,0 +1,260 @@
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"platform.dev/platform/flowclient"
+)
+
+// outcome is what became of a binding, before it is told in conditions.
+type outcome struct {
+	unsynced  *unmet // the release cannot be rendered: nothing was changed
+	unwired   *unmet // it needs connections or resources that do not resolve
+	undeploy  bool
+	applied   bool
+	status    DeploymentStatus
+	failure   error // of the runtime: tried again
+	endpoints []flowclient.EndpointURL
+}
+
+// reconcileBinding makes the runtime serve what the binding says, or nothing.
+func (s *Server) reconcileBinding(ctx context.Context, name string) error {
+	o, err := get(ctx, s.db.Reader(), flowclient.KindReleaseBinding, name)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.deleted != nil {
+		return s.unbind(ctx, o)
+	}
+	out, err := s.serve(ctx, o)
+	if err != nil {
+		return err
+	}
+	err = s.commit(ctx, "reconcile ReleaseBinding", func(t *tx) error { return t.reportBinding(o, out) })
+	return errors.Join(out.failure, err)
+}
+
+// unbind takes a binding that is being deleted out of service, then out of the file.
+func (s *Server) unbind(ctx context.Context, o object) error {
+	if err := s.runtime.Remove(ctx, o.name); err != nil {
+		return fmt.Errorf("take %s out of service: %w", o.name, err)
+	}
+	return s.commit(ctx, "remove ReleaseBinding", func(t *tx) error {
+		still, err := t.get(o.kind, o.name)
+		if isMissing(err) || err == nil && still.uid != o.uid {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return t.remove(still)
+	})
+}
+
+// serve has the runtime do what the binding asks.
+func (s *Server) serve(ctx context.Context, o object) (outcome, error) {
+	spec, err := decode[flowclient.ReleaseBindingSpec](o.spec)
+	if err != nil {
+		return outcome{}, err
+	}
+	cell, err := hasCell(ctx, s.db.Reader(), spec.Owner.ProjectName, spec.Environment)
+	if err != nil {
+		return outcome{}, err
+	}
+	_, err = get(ctx, s.db.Reader(), flowclient.KindEnvironment, spec.Environment)
+	switch {
+	case isMissing(err):
+		return outcome{unsynced: &unmet{"EnvironmentNotFound", fmt.Sprintf("environment '%s' does not exist", spec.Environment)}}, nil
+	case err != nil:
+		return outcome{}, err
+	case spec.State == stateUndeploy:
+		return outcome{undeploy: true, failure: s.runtime.Remove(ctx, o.name)}, nil
+	case !cell:
+		// Nothing applies without the project's cell, and what was applied goes with it.
+		return outcome{
+			unsynced: &unmet{"ProjectReleaseBindingNotFound", fmt.Sprintf("project '%s' has no cell in environment '%s'; create its ProjectReleaseBinding there", spec.Owner.ProjectName, spec.Environment)},
+			failure:  s.runtime.Remove(ctx, o.name),
+		}, nil
+	case spec.ReleaseName == "":
+		return outcome{unsynced: &unmet{"ReleaseNameNotSet", "spec.releaseName is empty: name a ComponentRelease"}}, nil
+	}
+	d, not, err := s.deployment(ctx, o, spec)
+	if err != nil {
+		return outcome{}, err
+	}
+	if not != nil {
+		return outcome{unsynced: not}, nil
+	}
+	if not = unwired(d.release); not != nil {
+		return outcome{unwired: not}, nil
+	}
+	st, err := s.runtime.Apply(ctx, d.Deployment)
+	if ctx.Err() != nil {
+		return outcome{}, ctx.Err()
+	}
+	return outcome{applied: err == nil, status: st, failure: err, endpoints: st.Endpoints}, nil
+}
+
+type boundRelease struct {
+	Deployment
+	release object
+}
+
+// deployment is the bound release with the binding's overrides; an unmet says why there is none.
+func (s *Server) deployment(ctx context.Context, o object, spec flowclient.ReleaseBindingSpec) (boundRelease, *unmet, error) {
+	release, err := get(ctx, s.db.Reader(), flowclient.KindComponentRelease, spec.ReleaseName)
+	if isMissing(err) {
+		return boundRelease{}, &unmet{"ComponentReleaseNotFound", fmt.Sprintf("ComponentRelease '%s' does not exist", spec.ReleaseName)}, nil
+	}
+	if err != nil {
+		return boundRelease{}, nil, err
+	}
+	content, err := decode[flowclient.ComponentReleaseSpec](release.spec)
+	if err != nil {
+		return boundRelease{}, nil, err
+	}
+	if content.Owner != spec.Owner {
+		return boundRelease{}, &unmet{"ComponentReleaseNotOwned", fmt.Sprintf("ComponentRelease '%s' belongs to component '%s' of project '%s'", release.name, content.Owner.ComponentName, content.Owner.ProjectName)}, nil
+	}
+	overrides, err := decode[struct {
+		WorkloadOverrides struct {
+			Container struct {
+				Env []flowclient.EnvVar `json:"env"`
+			} `json:"container"`
+		} `json:"workloadOverrides"`
+	}](o.spec)
+	if err != nil {
+		return boundRelease{}, nil, err
+	}
+	content.Workload.Container.Env = override(content.Workload.Container.Env, overrides.WorkloadOverrides.Container.Env)
+	return boundRelease{release: release, Deployment: Deployment{
+		Name: o.name, Project: spec.Owner.ProjectName, Component: spec.Owner.ComponentName,
+		Environment: spec.Environment, Release: release.name, Type: content.ComponentType.Name, Workload: content.Workload,
+	}}, nil, nil
+}
+
+// override lays variables over others by key.
+func override(env, over []flowclient.EnvVar) []flowclient.EnvVar {
+	merged := append([]flowclient.EnvVar(nil), env...)
+next:
+	for _, v := range over {
+		for i := range merged {
+			if merged[i].Key == v.Key {
+				merged[i] = v
+				continue next
+			}
+		}
+		merged = append(merged, v)
+	}
+	return merged
+}
+
+// unwired tells of dependencies: nothing here resolves them, and running
+// without them would only fail later and less clearly.
+func unwired(release object) *unmet {
+	for _, kind := range []struct{ field, reason, what string }{
+		{"workload.dependencies.endpoints", "ConnectionsNotResolved", "connections to other components"},
+		{"workload.dependencies.resources", "ResourceDependenciesNotResolved", "resources"},
+	} {
+		raw, ok := release.field(kind.field)
+		var needs []json.RawMessage
+		if ok && json.Unmarshal(raw, &needs) == nil && len(needs) > 0 {
+			return &unmet{kind.reason, fmt.Sprintf("the workload names %d %s, which this control plane does not resolve; remove them from the workload", len(needs), kind.what)}
+		}
+	}
+	return nil
+}
+
+// reportBinding tells an outcome in OpenChoreo's conditions and the interface
+// document's, unless the binding has become another or is going meanwhile.
+func (t *tx) reportBinding(seen object, out outcome) error {
+	o, err := t.get(seen.kind, seen.name)
+	if isMissing(err) || err == nil && (o.uid != seen.uid || o.deleted != nil) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c, err := observe(o, t.now)
+	if err != nil {
+		return err
+	}
+	c.generation = seen.generation
+	out.tell(c)
+	updated := seen.specUpdated
+	return t.reportStatus(o, flowclient.ReleaseBindingStatus{
+		ObservedGeneration: seen.generation, LastSpecUpdateTime: &updated, Conditions: c.after, Endpoints: out.endpoints,
+	}, false)
+}
+
+// The condition types of a ReleaseBinding beside the shared ones. Synced is the
+// interface document's name for ReleaseSynced; ResourcesProgressing is a reason
+// in OpenChoreo and a condition in the document.
+const (
+	condReleaseSynced     = "ReleaseSynced"
+	condConnections       = "ConnectionsResolved"
+	condDependencies      = "ResourceDependenciesReady"
+	condProgressing       = "ResourcesProgressing"
+	reasonProgressing     = "ResourcesProgressing"
+	reasonUndeployed      = "ResourcesUndeployed"
+	reasonApplyFailed     = "ApplyFailed"
+	reasonReleaseSynced   = "ReleaseSynced"
+	reasonResourcesReady  = "ResourcesReady"
+	reasonNoneNeeded      = "NoneRequired"
+	messageBeingDelivered = "the release is being brought into service"
+)
+
+// tell sets the conditions of an outcome.
+func (out outcome) tell(c *conditions) {
+	ready, reason, message := out.readiness()
+	for _, kind := range []string{condReleaseSynced, condSynced} {
+		if out.unsynced != nil {
+			c.set(kind, false, out.unsynced.reason, out.unsynced.message)
+		} else {
+			c.set(kind, true, reasonReleaseSynced, "")
+		}
+	}
+	for _, kind := range []string{condConnections, condDependencies} {
+		if out.unwired != nil {
+			c.set(kind, false, out.unwired.reason, out.unwired.message)
+		} else {
+			c.set(kind, true, reasonNoneNeeded, "")
+		}
+	}
+	c.set(condResourcesReady, ready, reason, message)
+	c.set(condProgressing, out.applied && !ready, reason, message)
+	if ready {
+		reason = condReady
+	}
+	c.set(condReady, ready, reason, message)
+}
+
+// readiness is whether the binding serves its release, and why.
+func (out outcome) readiness() (ready bool, reason, message string) {
+	switch {
+	case out.failure != nil:
+		return false, reasonApplyFailed, out.failure.Error()
+	case out.unsynced != nil:
+		return false, out.unsynced.reason, out.unsynced.message
+	case out.unwired != nil:
+		return false, out.unwired.reason, out.unwired.message
+	case out.undeploy:
+		return false, reasonUndeployed, "spec.state is Undeploy"
+	case out.status.Ready:
+		return true, reasonResourcesReady, ""
+	}
+	reason, message = out.status.Reason, out.status.Message
+	if reason == "" {
+		reason = reasonProgressing
+	}
+	if message == "" {
+		message = messageBeingDelivered
+	}
+	return false, reason, message
+}

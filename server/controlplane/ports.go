@@ -1,0 +1,57 @@
+package controlplane
+
+import (
+	"context"
+	"time"
+
+	"platform.dev/platform/flowclient"
+)
+
+// Builder runs builds.
+type Builder interface {
+	// Ensure starts the run b.Run unless it is known, and tells how it stands. It is
+	// idempotent and durable: after a restart a known run is not started again.
+	Ensure(ctx context.Context, b Build) (BuildStatus, error)
+	// Log is the output of a run's stage ("" for all), oldest first.
+	Log(ctx context.Context, run, stage string) ([]flowclient.LogLine, error)
+}
+
+// Build is a run to make.
+type Build struct {
+	Run, Project, Component string
+	Params                  flowclient.WorkflowParameters // with the commit, where the push named one, and the module ref
+}
+
+// BuildStatus is how a run stands.
+type BuildStatus struct {
+	Phase                  string // flowclient.BuildPending and so on
+	Message                string // why it failed
+	Tasks                  []flowclient.Task
+	StartedAt, CompletedAt *time.Time
+	Commit                 string                   // whole SHA, once resolved
+	Image                  string                   // reference by digest, once pushed
+	Workload               *flowclient.WorkloadSpec // from the workload descriptor; nil: the Workload keeps its own
+}
+
+// Runtime runs deployments.
+type Runtime interface {
+	// Apply makes the deployment run as described and tells how it does. It is idempotent.
+	Apply(ctx context.Context, d Deployment) (DeploymentStatus, error)
+	// Remove takes a deployment out of service; an unknown name is no error.
+	Remove(ctx context.Context, name string) error
+}
+
+// Deployment is a release in an environment; Name is its binding's.
+type Deployment struct {
+	Name, Project, Component, Environment, Release string
+	Type                                           string // component type: deployment/static-site
+	Workload                                       flowclient.WorkloadSpec
+}
+
+// DeploymentStatus is how a deployment does.
+type DeploymentStatus struct {
+	Ready     bool
+	Reason    string // one CamelCase word, while not ready
+	Message   string
+	Endpoints []flowclient.EndpointURL
+}

@@ -1,0 +1,216 @@
+// Package flow is the flow controller's HTTP surface: the endpoints for hooks,
+// scripts and remote clients. It checks who asks, reads strictly, calls the
+// controller, and answers with what package wire says; every decision is the
+// controller's.
+//
+// It knows nothing of how anything is delivered, promoted or kept.
+package flow
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/wire"
+	"platform.dev/platform/server/web"
+)
+
+// Deliveries remembers hook deliveries, so that one sent again has no second effect.
+type Deliveries interface {
+	// Record remembers a delivery by its id and the kind of hook it came to;
+	// fresh is false when that pair was recorded before. It returns after its commit.
+	Record(ctx context.Context, id, kind string, at time.Time) (fresh bool, err error)
+}
+
+// Config is what the surface works with. Now and Log may be left out.
+type Config struct {
+	Flow          flowclient.Flow
+	Token         string // of every path but the hooks
+	WebhookSecret string // shared with the git servers that send hooks
+	Deliveries    Deliveries
+	// Pushed tells the controller that a ref of a repository moved. It only
+	// wakes: the controller's own pass would find out without it.
+	Pushed func(ctx context.Context, repo, ref, sha string) error
+	Now    func() time.Time // time.Now
+	Log    *slog.Logger     // slog.Default
+}
+
+// Server answers the flow endpoints. New makes one.
+type Server struct {
+	cfg Config
+
+	mu     sync.Mutex
+	missed map[string]bool // deliveries recorded whose Pushed failed
+}
+
+// New checks the configuration: without a token or a secret everyone could write, so it refuses.
+func New(cfg Config) (*Server, error) {
+	switch {
+	case cfg.Flow == nil:
+		return nil, errors.New("flow surface: Flow is not set")
+	case cfg.Token == "":
+		return nil, errors.New("flow surface: Token is empty")
+	case cfg.WebhookSecret == "":
+		return nil, errors.New("flow surface: WebhookSecret is empty")
+	case cfg.Deliveries == nil:
+		return nil, errors.New("flow surface: Deliveries is not set")
+	case cfg.Pushed == nil:
+		return nil, errors.New("flow surface: Pushed is not set")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	return &Server{cfg: cfg, missed: map[string]bool{}}, nil
+}
+
+// access says what a request must bring.
+type access int
+
+const (
+	token  access = iota // Authorization: Bearer
+	signed               // a signature of the body
+)
+
+// endpoint is one method of one path. serve returns the status and body of a
+// success, or an error that package wire has a status for.
+type endpoint struct {
+	method, path string
+	access       access
+	serve        func(s *Server, r *http.Request, body []byte) (status int, answer any, err error)
+}
+
+// endpoints are all there are.
+var endpoints = []endpoint{
+	{http.MethodPost, wire.ScaffoldPath, token, (*Server).scaffold},
+	{http.MethodPost, wire.TeardownPath, token, (*Server).teardown},
+	{http.MethodPost, wire.CommitPath, token, (*Server).commit},
+	{http.MethodGet, wire.BuildsPath, token, (*Server).builds},
+	{http.MethodPost, wire.PromotePath, token, (*Server).promote},
+	{http.MethodGet, wire.DeliveryPath, token, (*Server).delivery},
+	{http.MethodGet, wire.StatePath, token, (*Server).state},
+	{http.MethodGet, wire.WindowPath, token, (*Server).window},
+	{http.MethodGet, wire.HostPath, token, (*Server).host},
+	{http.MethodGet, wire.LocksPath, token, (*Server).locks},
+	{http.MethodPost, wire.LocksPath, token, (*Server).setLock},
+	{http.MethodDelete, wire.LocksPath, token, (*Server).clearLock},
+	{http.MethodPost, wire.SyncPath, signed, (*Server).sync},
+}
+
+// Handler answers the endpoints. A request without the token learns nothing,
+// not even which paths there are.
+func (s *Server) Handler() http.Handler {
+	byPath := map[string]map[string]endpoint{}
+	for _, e := range endpoints {
+		if byPath[e.path] == nil {
+			byPath[e.path] = map[string]endpoint{}
+		}
+		byPath[e.path][e.method] = e
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		methods := byPath[r.URL.Path]
+		asked := r.Method
+		if asked == http.MethodHead {
+			asked = http.MethodGet
+		}
+		e, found := methods[asked]
+		open := found && e.access == signed // serve verifies the signature
+		if !open && !web.SameSecret(web.Bearer(r), s.cfg.Token) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="flow"`)
+			s.fail(w, r, wire.ErrToken)
+			return
+		}
+		switch {
+		case methods == nil:
+			s.fail(w, r, &flowclient.NotFound{Kind: "path", Name: r.URL.Path})
+		case !found:
+			allowed := allow(methods)
+			w.Header().Set("Allow", allowed)
+			web.JSON(w, http.StatusMethodNotAllowed, wire.Error{Error: r.Method + " is not answered on " + r.URL.Path + "; use " + allowed})
+		default:
+			s.answer(w, r, e)
+		}
+	})
+}
+
+// allow lists the methods of a path.
+func allow(methods map[string]endpoint) string {
+	var names []string
+	for name := range methods {
+		names = append(names, name)
+		if name == http.MethodGet {
+			names = append(names, http.MethodHead)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// answer reads the body, serves the endpoint and writes what came of it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, e endpoint) {
+	var body []byte
+	if e.method == http.MethodPost {
+		var err error
+		if body, err = wire.Read(r.Body); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	status, answer, err := e.serve(s, r, body)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	web.JSON(w, status, answer)
+}
+
+// fail answers an error; a fault is logged under an id, and its text stays here.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	id := rand.Text()[:10]
+	status, body, fault := wire.Status(err, id)
+	if fault {
+		s.cfg.Log.ErrorContext(r.Context(), "request broke", "id", id, "method", r.Method, "path", r.URL.Path, "err", err)
+	}
+	web.JSON(w, status, body)
+}
+
+// parse reads a write strictly: its body into B, and its origin from the headers.
+func parse[B any](r *http.Request, body []byte) (b B, o flowclient.Origin, err error) {
+	if _, err = wire.Query(r.URL.RawQuery); err != nil {
+		return b, o, err
+	}
+	if err = wire.Decode(body, &b); err != nil {
+		return b, o, err
+	}
+	o, err = wire.Origin(r.Header)
+	return b, o, err
+}
+
+// request reads a write whose body B says all of what the controller is asked.
+func request[B interface {
+	Request(flowclient.Origin) (R, error)
+}, R any](r *http.Request, body []byte) (req R, err error) {
+	b, o, err := parse[B](r, body)
+	if err != nil {
+		return req, err
+	}
+	return b.Request(o)
+}
+
+// read answers 200 with what load gives, to a request without parameters.
+func read[A any](r *http.Request, load func(context.Context) (A, error)) (int, any, error) {
+	if _, err := wire.Query(r.URL.RawQuery); err != nil {
+		return 0, nil, err
+	}
+	answer, err := load(r.Context())
+	return http.StatusOK, answer, err
+}

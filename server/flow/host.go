@@ -1,0 +1,5 @@
+package flow
+
+import "net/http"
+
+func (s *Server) host(r *http.Request, _ []byte) (int, any, error) { return read(r, s.cfg.Flow.Host) }

@@ -1,0 +1,180 @@
+package flow
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"platform.dev/platform/flowclient/wire"
+)
+
+const push = `{"ref":"refs/heads/main","before":"0000000000000000000000000000000000000000","after":"` + sha + `","repository":{"full_name":"platform/shop"},"commits":[]}`
+
+func TestAPushDeliveryWakesTheControllerOnce(t *testing.T) {
+	s := newSurface(t)
+	delivery := hook(push, "X-Gitea-Event", "push", "X-Gitea-Delivery", "06ce9e1d-b574")
+	golden(t, "sync-push", text(t, s.do(delivery)))
+	golden(t, "sync-push", text(t, s.do(delivery)))
+	assert.Equal(t, []string{"platform/shop refs/heads/main " + sha}, s.pushes)
+
+	s.do(delivery.with("X-Gitea-Delivery", "another"))
+	assert.Len(t, s.pushes, 2, "another delivery is another push")
+}
+
+func TestADeliveryWithoutIdIsKnownByItsBody(t *testing.T) {
+	s := newSurface(t)
+	for range 2 {
+		require.Equal(t, 200, s.do(hook(push, "X-GitHub-Event", "push")).StatusCode)
+	}
+	assert.Len(t, s.pushes, 1)
+}
+
+func TestADeliveryThatWokeNobodyWakesWhenSentAgain(t *testing.T) {
+	s := newSurface(t)
+	delivery := hook(push, "X-Gitea-Event", "push", "X-Gitea-Delivery", "1")
+	s.pushedErr = errors.New("busy")
+	assert.Equal(t, 500, s.do(delivery).StatusCode)
+	s.pushedErr = nil
+	assert.Equal(t, 200, s.do(delivery).StatusCode)
+	assert.Equal(t, 200, s.do(delivery).StatusCode)
+	assert.Len(t, s.pushes, 2)
+}
+
+func TestADeliveryThatCannotBeRecordedHasNoEffect(t *testing.T) {
+	s := newSurface(t)
+	s.deliveries.err = errDisk
+	assert.Equal(t, 500, s.do(hook(push, "X-Gitea-Event", "push")).StatusCode)
+	assert.Empty(t, s.pushes)
+}
+
+func TestManifestsAreRefusedWithWhatToDo(t *testing.T) {
+	s := newSurface(t)
+	golden(t, "sync-manifests", text(t, s.do(hook(`{"repo":"platform/shop","ref":"main"}`))))
+	assert.Empty(t, s.pushes)
+}
+
+func TestBadDeliveriesAreNamedAndChangeNothing(t *testing.T) {
+	event := []string{"X-Gitea-Event", "push", "X-Gitea-Delivery", "1"}
+	good := sign(push, testSecret)
+	unsigned := func(headers ...string) call {
+		c := hook(push, event...)
+		c.header.Del("X-Signature-256")
+		for i := 0; i < len(headers); i += 2 {
+			c = c.with(headers[i], headers[i+1])
+		}
+		return c
+	}
+	for _, tc := range []struct {
+		name   string
+		call   call
+		status int
+	}{
+		{"no signature", unsigned(), 401},
+		{"an empty hex", unsigned("X-Signature-256", "sha256="), 401},
+		{"an empty bare hex", unsigned("X-Gitea-Signature", ""), 401},
+		{"a signature without its prefix", unsigned("X-Signature-256", good), 401},
+		{"a signature that is no hex", unsigned("X-Signature-256", "sha256=zz"), 401},
+		{"half a signature", unsigned("X-Signature-256", "sha256="+good[:32]), 401},
+		{"a signature under another secret", unsigned("X-Hub-Signature-256", "sha256="+sign(push, "guess")), 401},
+		{"a signature under no secret", unsigned("X-Hub-Signature-256", "sha256="+sign(push, "")), 401},
+		{"one good signature and one bad", unsigned("X-Hub-Signature-256", "sha256="+good, "X-Gitea-Signature", sign(push, "guess")), 401},
+		{"one good signature and one empty", unsigned("X-Signature-256", "sha256="+good, "X-Gogs-Signature", ""), 401},
+		{"an old digest alone", unsigned("X-Hub-Signature", "sha1=69edf4713b4659288c165cade5f0d83798275d69"), 401},
+		{"the token of the API instead", unsigned("Authorization", "Bearer "+testToken), 401},
+		{"a wrong shared token", unsigned("X-Gitlab-Token", "guess"), 401},
+		{"another event", hook(push, "X-Gitea-Event", "pull_request"), 400},
+		{"an unknown field in the strict body", hook(`{"repo":"platform/shop","ref":"main","force":true}`), 400},
+		{"a repository that is none", hook(`{"repo":"shop","ref":"main"}`), 400},
+		{"a repository that climbs", hook(`{"repo":"../../etc/passwd","ref":"main"}`), 400},
+		{"no ref", hook(`{"repo":"platform/shop"}`), 400},
+		{"a push without its event header", hook(push), 400},
+		{"a push of no repository", hook(`{"ref":"refs/heads/main","after":"`+sha+`"}`, event...), 400},
+		{"a push of no ref", hook(`{"after":"`+sha+`","repository":{"full_name":"a/b"}}`, event...), 400},
+		{"a push of half a commit", hook(`{"ref":"refs/heads/main","after":"1a2b","repository":{"full_name":"a/b"}}`, event...), 400},
+		{"a push that is no JSON", hook(`{"ref":`, event...), 400},
+		{"a push whose ref is a number", hook(`{"ref":1}`, event...), 400},
+		{"a delivery id that is too long", hook(push, "X-Gitea-Event", "push", "X-Gitea-Delivery", strings.Repeat("1", 101)), 400},
+		{"a form without payload", hook("other=1", "Content-Type", "application/x-www-form-urlencoded"), 400},
+		{"a large body", hook(strings.Repeat("x", wire.MaxBody+1)), 413},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newSurface(t)
+			resp := s.do(tc.call)
+			got := text(t, resp)
+			assert.Equal(t, tc.status, resp.StatusCode, got)
+			golden(t, "sync-bad-"+tc.name, got)
+			assert.Empty(t, s.pushes)
+			assert.Empty(t, s.flow.calls)
+			assert.Empty(t, s.deliveries.seen)
+			assert.NotContains(t, got, testSecret)
+			assert.NotContains(t, got, good, "an answer never shows the right signature")
+		})
+	}
+}
+
+func TestSignaturesOfEveryProviderAreAccepted(t *testing.T) {
+	good := sign(push, testSecret)
+	for header, value := range map[string]string{
+		"X-Signature-256": "sha256=" + good, "X-Gitea-Signature": good, "X-Hub-Signature-256": "sha256=" + good,
+		"X-Gogs-Signature": good, "X-Hub-Signature": "sha256=" + good, "X-Gitlab-Token": testSecret,
+	} {
+		t.Run(header, func(t *testing.T) {
+			s := newSurface(t)
+			c := call{http.MethodPost, "/sync", push, http.Header{}}
+			resp := s.do(c.with(header, value).with("X-Gitea-Event", "push"))
+			assert.Equal(t, 200, resp.StatusCode)
+			assert.Len(t, s.pushes, 1)
+		})
+	}
+	t.Run("a GitLab push", func(t *testing.T) {
+		s := newSurface(t)
+		body := `{"ref":"refs/heads/main","after":"` + sha + `","project":{"path_with_namespace":"platform/shop"},"repository":{"name":"shop"}}`
+		resp := s.do(call{http.MethodPost, "/sync", body, http.Header{}}.with("X-Gitlab-Token", testSecret).with("X-Gitlab-Event", "Push Hook"))
+		assert.Equal(t, 200, resp.StatusCode)
+		assert.Equal(t, []string{"platform/shop refs/heads/main " + sha}, s.pushes)
+	})
+}
+
+// TestRecordedDeliveriesOfGitea plays what a real server sent.
+func TestRecordedDeliveriesOfGitea(t *testing.T) {
+	shared := os.Getenv("PLATFORM_SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "..", "..", "shared")
+	}
+	dir := filepath.Join(shared, "data", "gitea-webhooks")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no recordings: PLATFORM_SHARED names the directory that holds data/gitea-webhooks (%v)", err)
+	}
+	for name, want := range map[string]struct {
+		status int
+		pushes int
+	}{
+		"push": {200, 1}, "push_8_commits": {200, 1}, "push_new_branch": {200, 1}, "push_tag": {200, 1}, "push_hook_test": {200, 1},
+		"push_form_encoded": {200, 1}, "push_no_secret": {401, 0}, "pull_request_opened": {400, 0}, "status": {400, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(dir, name+".json"))
+			require.NoError(t, err)
+			var recorded struct{ Headers [][2]string }
+			require.NoError(t, json.Unmarshal(text, &recorded))
+			body, err := os.ReadFile(filepath.Join(dir, name+".raw"))
+			require.NoError(t, err)
+			c := call{http.MethodPost, "/sync", string(body), http.Header{}}
+			for _, h := range recorded.Headers {
+				c = c.with(h[0], h[1])
+			}
+			s := newSurface(t)
+			for range 2 {
+				assert.Equal(t, want.status, s.do(c).StatusCode)
+			}
+			assert.Len(t, s.pushes, want.pushes)
+		})
+	}
+}

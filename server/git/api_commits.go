@@ -1,0 +1,156 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// metaShape points at an object.
+type metaShape struct {
+	URL     string    `json:"url"`
+	SHA     string    `json:"sha"`
+	Created time.Time `json:"created"`
+}
+
+type signatureShape struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	Date  string `json:"date"`
+}
+
+type commitBodyShape struct {
+	URL          string         `json:"url"`
+	Author       signatureShape `json:"author"`
+	Committer    signatureShape `json:"committer"`
+	Message      string         `json:"message"`
+	Tree         metaShape      `json:"tree"`
+	Verification any            `json:"verification"` // null: signatures are not checked
+}
+
+type fileShape struct {
+	Filename string `json:"filename"`
+	Status   string `json:"status"`
+}
+
+// commitShape is a commit as Gitea writes one.
+type commitShape struct {
+	metaShape
+	HTMLURL   string          `json:"html_url"`
+	Commit    commitBodyShape `json:"commit"`
+	Author    any             `json:"author"`    // null: authors of commits are no accounts here
+	Committer any             `json:"committer"` // null
+	Parents   []metaShape     `json:"parents"`
+	Files     []fileShape     `json:"files"`
+	Stats     any             `json:"stats"` // null: lines are not counted
+}
+
+func shapeSignature(p person) signatureShape {
+	return signatureShape{p.Name, p.Email, p.When.Format(time.RFC3339)}
+}
+
+// shapeCommits describes commits with the files that each changed.
+func (s *Server) shapeCommits(ctx context.Context, repo repository, commits []commit) ([]commitShape, error) {
+	if len(commits) == 0 {
+		return []commitShape{}, nil
+	}
+	paths, err := s.changes(ctx, repo, commits)
+	if err != nil {
+		return nil, err
+	}
+	api := s.apiURL(repo)
+	shapes := make([]commitShape, 0, len(commits))
+	for _, c := range commits {
+		shape := commitShape{
+			metaShape: metaShape{api + "/git/commits/" + c.SHA, c.SHA, c.Committer.When},
+			HTMLURL:   s.webURL(repo) + "/commit/" + c.SHA,
+			Commit: commitBodyShape{
+				URL: api + "/git/commits/" + c.SHA, Author: shapeSignature(c.Author), Committer: shapeSignature(c.Committer),
+				Message: c.Message, Tree: metaShape{api + "/git/trees/" + c.Tree, c.Tree, c.Committer.When},
+			},
+			Parents: []metaShape{}, Files: []fileShape{},
+		}
+		for _, p := range c.Parents {
+			shape.Parents = append(shape.Parents, metaShape{URL: api + "/git/commits/" + p, SHA: p})
+		}
+		for status, list := range map[string][]string{"added": paths[c.SHA].added, "removed": paths[c.SHA].removed, "modified": paths[c.SHA].modified} {
+			for _, name := range list {
+				shape.Files = append(shape.Files, fileShape{name, status})
+			}
+		}
+		sortFiles(shape.Files)
+		shapes = append(shapes, shape)
+	}
+	return shapes, nil
+}
+
+// getCommit answers GET git/commits/{sha}: a whole or abbreviated SHA, or the
+// name of a branch or tag. With .diff or .patch at the end, the change as text.
+func (s *Server) getCommit(c *call) (int, any, error) {
+	ref, format := c.PathValue("sha"), ""
+	for _, end := range []string{".diff", ".patch"} {
+		if name, ok := strings.CutSuffix(ref, end); ok {
+			ref, format = name, end
+		}
+	}
+	sha, err := s.resolve(c.Context(), c.repo, ref)
+	if err != nil {
+		return 0, nil, err
+	}
+	switch format {
+	case ".diff":
+		text, err := s.git(c.Context(), c.repo, "diff-tree", "--root", "-p", "--no-color", "--no-ext-diff", "--no-commit-id", "--diff-merges=first-parent", sha)
+		return http.StatusOK, raw(text), err
+	case ".patch":
+		text, err := s.git(c.Context(), c.repo, "format-patch", "--stdout", "--no-ext-diff", "-1", sha)
+		return http.StatusOK, raw(text), err
+	}
+	one, err := s.commit(c.Context(), c.repo, sha)
+	if err != nil {
+		return 0, nil, err
+	}
+	shapes, err := s.shapeCommits(c.Context(), c.repo, []commit{one})
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, shapes[0], nil
+}
+
+// listCommits answers GET commits?sha=: newest first, by pages.
+func (s *Server) listCommits(c *call) (int, any, error) {
+	refs, err := s.refsOnDisk(c.Context(), c.repo)
+	if err != nil {
+		return 0, nil, err
+	}
+	if countBranches(refs) == 0 {
+		return 0, nil, conflict("Git Repository is empty.")
+	}
+	ref := c.URL.Query().Get("sha")
+	if ref == "" {
+		ref = c.repo.DefaultBranch
+	}
+	sha, err := s.resolve(c.Context(), c.repo, ref)
+	if err != nil {
+		return 0, nil, err
+	}
+	total, err := s.count(c.Context(), c.repo, sha)
+	if err != nil {
+		return 0, nil, err
+	}
+	commits, err := s.log(c.Context(), c.repo, c.page.limit, c.page.skip(), sha)
+	if err != nil {
+		return 0, nil, err
+	}
+	c.total(total)
+	c.header.Set("X-Total", fmt.Sprint(total))
+	shapes, err := s.shapeCommits(c.Context(), c.repo, commits)
+	return http.StatusOK, shapes, err
+}
+
+// sortFiles orders by name.
+func sortFiles(files []fileShape) {
+	slices.SortFunc(files, func(a, b fileShape) int { return strings.Compare(a.Filename, b.Filename) })
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+
+	"platform.dev/platform/server/web"
+)
+
+// door is a surface's two entrances: its TCP port, and a listener in memory for
+// clients in this process. Both lead to the same handler.
+type door struct {
+	tcp     net.Listener
+	memory  *web.Memory
+	handler http.Handler
+}
+
+func newDoors(p *Ports) map[string]*door {
+	doors := map[string]*door{}
+	for _, s := range surfaces {
+		doors[s.Name] = &door{tcp: p.listeners[s.Name], memory: web.NewMemory()}
+	}
+	return doors
+}
+
+// transport reaches a surface without the network.
+func (p *Platform) transport(name string) *http.Transport { return p.doors[name].memory.Transport() }
+
+// guard puts the checks at the door before a handler: known Hosts, no
+// cross-origin writes, health. The gateway has its own: its Hosts are the applications'.
+func guard(h http.Handler, healthy func(context.Context) error) http.Handler {
+	return web.Hosts(nil, web.SameOrigin(web.Health(healthy, h)))
+}
+
+// serve gives the parts that serve the named surfaces.
+func (p *Platform) serve(names ...string) []part {
+	var parts []part
+	for _, name := range names {
+		d := p.doors[name]
+		parts = append(parts,
+			part{name, func(ctx context.Context) error { return web.Serve(ctx, d.tcp, d.handler, p.log) }},
+			part{name + " (in memory)", func(ctx context.Context) error {
+				err := web.Serve(ctx, d.memory, d.handler, p.log)
+				return errors.Join(err, d.memory.Close())
+			}})
+	}
+	return parts
+}
