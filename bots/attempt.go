@@ -28,7 +28,7 @@ func (r *Runtime) attempt(ctx context.Context, row owed) bool {
 	switch {
 	case err == nil:
 		return r.delivered(ctx, row, arrived)
-	case errors.Is(err, revised):
+	case errors.Is(err, errRevised):
 		return false
 	case ctx.Err() != nil:
 		return false // the next start looks whether it arrived
@@ -49,8 +49,8 @@ type arrival struct {
 	id  string
 }
 
-// revised ends an attempt at a row that is no longer what was read; it is read again.
-var revised = errors.New("the row was revised")
+// errRevised ends an attempt at a row that is no longer what was read; it is read again.
+var errRevised = errors.New("the row was revised")
 
 // storeError is an error of the outbox, not of the chat.
 type storeError struct{ error }
@@ -82,7 +82,7 @@ func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing) (
 		r.missed(row.key)
 	}
 	if !r.begin(row, p) {
-		return arrival{}, revised
+		return arrival{}, errRevised
 	}
 	if row.tried.IsZero() {
 		if err := r.cfg.Outbox.Try(context.WithoutCancel(ctx), row.id, r.cfg.Now()); err != nil {

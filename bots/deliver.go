@@ -32,8 +32,8 @@ func newLanes() lanes {
 	}
 }
 
-// enough ends a visit of the outbox early.
-var enough = errors.New("enough rows")
+// errEnough ends a visit of the outbox early.
+var errEnough = errors.New("enough rows")
 
 // deliver empties the outbox until ctx ends: one goroutine per place that is
 // owed something, a bounded number at work, so that a place that waits (a rate
@@ -72,14 +72,14 @@ func (r *Runtime) dispatch(ctx context.Context) error {
 		case busy[p] || len(rows) == rowsAhead:
 			return nil
 		case !seen && len(order) == deliveriesAtOnce:
-			return enough
+			return errEnough
 		case !seen:
 			order = append(order, p)
 		}
 		due[p] = append(rows, owed{id: id, rev: rev, key: key, place: p, body: body, sentID: sentID, tried: tried})
 		return nil
 	})
-	if err != nil && !errors.Is(err, enough) {
+	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	for _, place := range order {

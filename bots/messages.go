@@ -85,7 +85,7 @@ func failed(id string, err error) markup.Message {
 		Title: markup.Spans(markup.T("That did not work")),
 		Blocks: []markup.Block{
 			markup.Text(what...),
-			markup.Text(markup.T("The log has the details under fault "), markup.C(id), markup.T(". Asking again is safe.")),
+			markup.Text(markup.T("The log has the details under fault "), markup.C(id), markup.T(". Ask again; if it fails again, tell an administrator the fault.")),
 		},
 	}
 }

@@ -263,19 +263,16 @@ func finds(t *testing.T, p *Peer) {
 	require.NoError(t, err)
 	another := p.Connect()
 	defer another.Close()
-	got, found, err := another.(bots.Finder).Find(t.Context(), out)
-	require.NoError(t, err)
-	require.True(t, found)
-	require.Equal(t, id, got)
+	requireFound(t, another, out, id)
 }
 
 func findsLost(t *testing.T, p *Peer) {
-	if p.Lose == nil {
+	tr := p.Connect()
+	defer tr.Close()
+	if _, ok := tr.(bots.Finder); !ok || p.Lose == nil {
 		return
 	}
 	out := bots.Outgoing{Key: "k", Place: p.Place, Message: line("lost and found")}
-	tr := p.Connect()
-	defer tr.Close()
 	began := time.Now()
 	p.Lose()
 	_, err := tr.Send(t.Context(), out)
@@ -283,11 +280,19 @@ func findsLost(t *testing.T, p *Peer) {
 	require.ErrorAs(t, err, &again)
 	require.True(t, again.Unknown)
 	out.Since = began
-	id, found, err := tr.(bots.Finder).Find(t.Context(), out)
+	said := p.Said(p.Place)
+	requireFound(t, tr, out, said[len(said)-1].ID)
+}
+
+// requireFound requires that a transport finds a message that was sent.
+func requireFound(t *testing.T, tr bots.Transport, out bots.Outgoing, id string) {
+	t.Helper()
+	finder, ok := tr.(bots.Finder)
+	require.True(t, ok, "every connection can find")
+	got, found, err := finder.Find(t.Context(), out)
 	require.NoError(t, err)
 	require.True(t, found)
-	said := p.Said(p.Place)
-	require.Equal(t, said[len(said)-1].ID, id)
+	require.Equal(t, id, got)
 }
 
 func postsLong(t *testing.T, p *Peer) {
@@ -315,10 +320,7 @@ func postsLong(t *testing.T, p *Peer) {
 	if _, ok := tr.(bots.Finder); ok {
 		another := p.Connect()
 		defer another.Close()
-		got, found, err := another.(bots.Finder).Find(t.Context(), out)
-		require.NoError(t, err)
-		require.True(t, found)
-		require.Equal(t, id, got)
+		requireFound(t, another, out, id)
 	}
 	if editor, ok := tr.(bots.Editor); ok {
 		out.Message = line("short again")

@@ -91,10 +91,10 @@ func sample() string {
 
 func TestAWholeMessage(t *testing.T) {
 	for name, text := range map[string]string{
-		"terminal.sample.60.txt":     terminal.Render(sample(), 60, false),
-		"terminal.sample.colour.txt": terminal.Render(sample(), 80, true),
+		"sample.60.txt":     terminal.Render(sample(), 60, false),
+		"sample.colour.txt": terminal.Render(sample(), 80, true),
 	} {
-		path := filepath.Join("..", "..", "fixtures", "golden", "bots", name)
+		path := filepath.Join("..", "..", "fixtures", "golden", "terminal", name)
 		if *update {
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))

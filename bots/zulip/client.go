@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -82,9 +83,15 @@ func (c *Client) Close() { c.once.HTTPClient.CloseIdleConnections() }
 
 // network is a transport of our own, so that closing it closes nobody else's connections.
 func network() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 8
-	return t
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 8,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second,
+	}
 }
 
 // retrying wraps plain. Only lost connections and 5xx are tried again here: a
@@ -106,7 +113,7 @@ func retrying(plain *http.Client, retries int) *retryablehttp.Client {
 	}
 }
 
-// call is one request. Values that are not strings are JSON-encoded by the caller (see form).
+// call is one request. Values that are not strings are JSON (params.form).
 type call struct {
 	method, path string
 	form         url.Values
@@ -118,7 +125,7 @@ type call struct {
 // do sends a call and decodes a success into answer (nil: nothing is wanted).
 func (c *Client) do(ctx context.Context, k call, answer any) error {
 	if wait := c.silence(); wait > 0 && !k.urgent {
-		return &Limited{After: wait}
+		return &LimitedError{After: wait}
 	}
 	if k.timeout == 0 {
 		k.timeout = requestTimeout
@@ -241,18 +248,20 @@ func (c *Client) silence() time.Duration {
 	return c.silent.Sub(c.now())
 }
 
-// form builds parameters: strings as they are, everything else as JSON, empty strings left out.
-func form(pairs ...any) (url.Values, error) {
+// params are the parameters of a request by name.
+type params map[string]any
+
+// form encodes parameters: strings as they are, everything else as JSON, empty strings left out.
+func (p params) form() (url.Values, error) {
 	v := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		name := pairs[i].(string)
-		if s, ok := pairs[i+1].(string); ok {
+	for name, value := range p {
+		if s, ok := value.(string); ok {
 			if s != "" {
 				v.Set(name, s)
 			}
 			continue
 		}
-		text, err := json.Marshal(pairs[i+1])
+		text, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("parameter %s: %w", name, err)
 		}

@@ -72,19 +72,19 @@ func lost(err error) bool {
 	if errors.As(err, &e) {
 		return e.Status >= 500 || e.Status < 400
 	}
-	var limited *Limited
+	var limited *LimitedError
 	if errors.As(err, &limited) {
 		return false
 	}
 	var op *net.OpError
-	return !(errors.As(err, &op) && op.Op == "dial")
+	return !errors.As(err, &op) || op.Op != "dial"
 }
 
-// Limited says that a request was not sent, since the server has asked for silence until After has passed.
-type Limited struct{ After time.Duration }
+// LimitedError says that a request was not sent, since the server has asked for silence until After has passed.
+type LimitedError struct{ After time.Duration }
 
 // Error says for how long.
-func (l *Limited) Error() string { return fmt.Sprintf("the rate limit lasts %s more", l.After) }
+func (l *LimitedError) Error() string { return fmt.Sprintf("the rate limit lasts %s more", l.After) }
 
 // retryAfter is how long a rate limit asks to wait; zero when err is none.
 func retryAfter(err error) time.Duration {
@@ -92,7 +92,7 @@ func retryAfter(err error) time.Duration {
 	if errors.As(err, &e) && e.Status == http.StatusTooManyRequests {
 		return e.RetryAfter
 	}
-	var limited *Limited
+	var limited *LimitedError
 	if errors.As(err, &limited) {
 		return limited.After
 	}

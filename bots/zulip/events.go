@@ -34,7 +34,7 @@ func (c *Client) Events(ctx context.Context, queue string, last int64, longPoll 
 	if longPoll <= 0 {
 		longPoll = defaultLongPoll
 	}
-	f, err := form("queue_id", queue, "last_event_id", last)
+	f, err := params{"queue_id": queue, "last_event_id": last}.form()
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (c *Client) events(raw []json.RawMessage) []Event {
 
 // DeleteQueue frees a queue.
 func (c *Client) DeleteQueue(ctx context.Context, queue string) error {
-	f, err := form("queue_id", queue)
+	f, err := params{"queue_id": queue}.form()
 	if err != nil {
 		return err
 	}

@@ -32,11 +32,10 @@ type Listening struct {
 // forgotten or pruned its queue, and pauses as a rate limit asks. It returns an
 // error only when nothing can mend it: a wrong key, a deactivated account.
 func (c *Client) Listen(ctx context.Context, l Listening) error {
-	pause := firstPause
-	for ctx.Err() == nil {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		polled, err := c.follow(ctx, l)
 		if ctx.Err() != nil {
-			break
+			return nil //nolint:nilerr // being told to end is no error
 		}
 		if end, ok := fatal(c.site, c.email, err); ok {
 			return end
@@ -46,9 +45,7 @@ func (c *Client) Listen(ctx context.Context, l Listening) error {
 		}
 		c.log.Info("zulip event queue is made anew", "site", c.site, "account", c.email, "why", err, "pause", pause)
 		sleep(ctx, max(jitter(pause), retryAfter(err)))
-		pause = min(2*pause, longestPause)
 	}
-	return nil
 }
 
 // follow lives as long as one queue. polled tells whether the queue ever answered.

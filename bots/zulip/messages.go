@@ -91,8 +91,10 @@ func (c *Client) Messages(ctx context.Context, q Query) (Page, error) {
 	if q.Narrow == nil {
 		q.Narrow = []Term{}
 	}
-	f, err := form("anchor", q.Anchor, "num_before", q.Before, "num_after", q.After, "narrow", q.Narrow,
-		"apply_markdown", false, "client_gravatar", true, "include_anchor", q.Anchor == "newest" || q.Anchor == "oldest")
+	f, err := params{
+		"anchor": q.Anchor, "num_before": q.Before, "num_after": q.After, "narrow": q.Narrow,
+		"apply_markdown": false, "client_gravatar": true, "include_anchor": q.Anchor == "newest" || q.Anchor == "oldest",
+	}.form()
 	if err != nil {
 		return Page{}, err
 	}
@@ -103,7 +105,7 @@ func (c *Client) Messages(ctx context.Context, q Query) (Page, error) {
 
 // Message reads one message with its raw content.
 func (c *Client) Message(ctx context.Context, id int64) (Message, error) {
-	f, err := form("apply_markdown", false)
+	f, err := params{"apply_markdown": false}.form()
 	if err != nil {
 		return Message{}, err
 	}
@@ -126,16 +128,14 @@ type Post struct {
 // Post posts a message and returns its id. It is not idempotent: when the
 // answer is lost, look for the message before posting again.
 func (c *Client) Post(ctx context.Context, p Post) (int64, error) {
-	pairs := []any{"content", p.Content}
+	all := params{"content": p.Content, "type": "stream", "to": streamOperand(p.Stream), "topic": p.Topic}
 	if len(p.Direct) > 0 {
-		pairs = append(pairs, "type", "direct", "to", p.Direct)
-	} else {
-		pairs = append(pairs, "type", "stream", "to", streamOperand(p.Stream), "topic", p.Topic)
+		all = params{"content": p.Content, "type": "direct", "to": p.Direct}
 	}
 	if p.QueueID != "" {
-		pairs = append(pairs, "queue_id", p.QueueID, "local_id", p.LocalID)
+		all["queue_id"], all["local_id"] = p.QueueID, p.LocalID
 	}
-	f, err := form(pairs...)
+	f, err := all.form()
 	if err != nil {
 		return 0, err
 	}
@@ -161,7 +161,7 @@ func streamOperand(name string) any {
 
 // Patch replaces a message's content.
 func (c *Client) Patch(ctx context.Context, id int64, content string) error {
-	f, err := form("content", content)
+	f, err := params{"content": content}.form()
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ func (c *Client) React(ctx context.Context, id int64, emoji string, on bool) err
 	if !on {
 		method, already = http.MethodDelete, codeNotReacted
 	}
-	f, err := form("emoji_name", emoji)
+	f, err := params{"emoji_name": emoji}.form()
 	if err != nil {
 		return err
 	}

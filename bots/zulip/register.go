@@ -32,7 +32,9 @@ var defaultLimits = Limits{Message: 10000, Topic: 60, Stream: 60}
 
 // Register makes an event queue. Each queue has its own event ids.
 func (c *Client) Register(ctx context.Context, r RegisterRequest) (Queue, error) {
-	f, err := form("event_types", r.Events, "fetch_event_types", r.Fetch, "apply_markdown", false, "client_gravatar", true)
+	f, err := params{
+		"event_types": r.Events, "fetch_event_types": r.Fetch, "apply_markdown": false, "client_gravatar": true,
+	}.form()
 	if err != nil {
 		return Queue{}, err
 	}

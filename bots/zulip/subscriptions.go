@@ -30,11 +30,11 @@ func (c *Client) Subscriptions(ctx context.Context) ([]Stream, error) {
 // Subscribe subscribes principals (user ids; none: the account itself) to
 // streams, creating those that do not exist. Repeating it changes nothing.
 func (c *Client) Subscribe(ctx context.Context, streams []NewStream, principals ...int64) error {
-	pairs := []any{"subscriptions", streams}
+	all := params{"subscriptions": streams}
 	if len(principals) > 0 {
-		pairs = append(pairs, "principals", principals)
+		all["principals"] = principals
 	}
-	f, err := form(pairs...)
+	f, err := all.form()
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/commands"
 	"platform.dev/platform/commands/all"
 	"platform.dev/platform/commands/commandstest"
@@ -33,6 +34,7 @@ func registry(t *testing.T) *commands.Registry {
 
 func TestTheDocumentsCommandsAreThere(t *testing.T) {
 	r := registry(t)
+	var helps []markup.Message // each under the name of its golden files
 	assert.Equal(t, []string{"platform", "walkthrough"}, r.Bots())
 	for bot, verbs := range map[string][]string{
 		"platform":    {"status", "where", "promote", "rollback", "builds", "lock", "unlock", "locks", "help"},
@@ -43,13 +45,18 @@ func TestTheDocumentsCommandsAreThere(t *testing.T) {
 			got = append(got, c.Verb)
 		}
 		assert.Equal(t, verbs, got)
-		commandstest.Golden(t, goldens+"/help", bot, r.Help(bot))
+		list := r.Help(bot)
+		list.Kind = bot
+		helps = append(helps, list)
 		for _, verb := range verbs {
 			m, err := r.HelpFor(bot, verb)
 			require.NoError(t, err)
-			commandstest.Golden(t, goldens+"/help", bot+"."+verb, m)
+			m.Kind = bot + "." + verb
+			helps = append(helps, m)
 		}
 	}
+	commandstest.Catalogue(t, goldens+"/help", helps)
+	commandstest.Complete(t, goldens+"/help", helps)
 }
 
 func TestWritesAskForAPermissionAndReadsAreOpen(t *testing.T) {

@@ -18,7 +18,7 @@ type lockSetter interface {
 
 type lockArgs struct {
 	Component string `arg:"" help:"The component."`
-	Commit    string `arg:"" help:"The commit, whole or its first seven characters or more."`
+	Commit    string `arg:"" help:"The commit, whole or its first characters, four or more."`
 	To        string `help:"Only this environment; else every environment." placeholder:"environment"`
 	Reason    string `required:"" help:"Why; people who are refused read it." placeholder:"text"`
 }

@@ -15,7 +15,7 @@ type lockClearer interface {
 
 type unlockArgs struct {
 	Component string `arg:"" help:"The component."`
-	Commit    string `arg:"" help:"The commit, whole or its first seven characters or more."`
+	Commit    string `arg:"" help:"The commit, whole or its first characters, four or more."`
 	To        string `help:"Only the lock for this environment; else every lock of the commit." placeholder:"environment"`
 }
 

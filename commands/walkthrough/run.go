@@ -213,9 +213,11 @@ func (r *run) origin(effect string) flowclient.Origin {
 // short is a commit as people write it.
 func short(sha string) string { return sha[:min(len(sha), 7)] }
 
-// span writes how long something took: "4.2 s", "1 min 5 s".
+// span writes how long something took: "14 ms", "4.2 s", "1 min 5 s".
 func span(d time.Duration) string {
 	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Minute:

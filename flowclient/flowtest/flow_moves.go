@@ -161,6 +161,10 @@ func lockRefuses(t *testing.T, s *site) {
 	require.NoError(t, err)
 	assert.Equal(t, lock, same, "set twice is one lock")
 
+	held, err := s.Flow.Locks(s.ctx())
+	require.NoError(t, err)
+	assert.Contains(t, held, lock)
+
 	_, err = s.promote()
 	r := refusal(t, err, "lock")
 	for _, part := range []string{"breaks the cart", "developer", second[:7], s.component} {

@@ -1,9 +1,3 @@
-// Package flowtest is the contract suites of the controller and of the ports
-// it works with: what holds for one implementation holds for the other, in
-// memory, embedded, and the real one. Plane is the smallest world that a
-// controller can work in, for tests that must fail its writes at will.
-//
-// It knows nothing of how any of them is implemented.
 package flowtest
 
 import (
@@ -146,7 +140,7 @@ func (p *Plane) Get(_ context.Context, kind flowclient.Kind, name string) (flowc
 	return k.read(), nil
 }
 
-// List lists the objects of a kind by name; it knows no filter but the component of releases and bindings.
+// List lists the objects of a kind by name.
 func (p *Plane) List(_ context.Context, kind flowclient.Kind, f flowclient.Filter) ([]flowclient.Object, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +149,7 @@ func (p *Plane) List(_ context.Context, kind flowclient.Kind, f flowclient.Filte
 	}
 	objects := []flowclient.Object{}
 	for _, name := range slices.Sorted(maps.Keys(p.objects[kind])) {
-		if o := p.objects[kind][name].read(); f.Component == "" || ownerOf(o).ComponentName == f.Component {
+		if o := p.objects[kind][name].read(); narrowed(o, f) {
 			o.ETag = ""
 			objects = append(objects, o)
 		}
@@ -170,6 +164,9 @@ func (p *Plane) Create(_ context.Context, o flowclient.Object) (made flowclient.
 	return made, p.writing("create "+string(o.Kind), func() error {
 		if _, exists := p.objects[o.Kind][o.Metadata.Name]; exists {
 			return fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, flowclient.ErrExists)
+		}
+		if err := admit(o, nil); err != nil {
+			return err
 		}
 		made = p.put(o)
 		return nil
@@ -187,6 +184,9 @@ func (p *Plane) Update(_ context.Context, o flowclient.Object) (written flowclie
 		}
 		if o.ETag != "" && o.ETag != k.etag() {
 			return fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, flowclient.ErrConflict)
+		}
+		if err := admit(o, &k.object); err != nil {
+			return err
 		}
 		k.object.Metadata.Labels, k.object.Metadata.Annotations = maps.Clone(o.Metadata.Labels), maps.Clone(o.Metadata.Annotations)
 		k.object.Spec = slices.Clone(o.Spec)
@@ -247,37 +247,6 @@ func (p *Plane) put(o flowclient.Object) flowclient.Object {
 	return k.read()
 }
 
-// reconcile is what controllers do about a changed object: a binding becomes
-// Ready at once, or goes out of service.
-func (p *Plane) reconcile(k *kept) {
-	k.version++
-	if p.watch != nil {
-		p.watch(k.object.Kind, k.object.Metadata.Name)
-	}
-	if k.object.Kind != flowclient.KindReleaseBinding {
-		return
-	}
-	k.generation++
-	var spec flowclient.ReleaseBindingSpec
-	if err := json.Unmarshal(k.object.Spec, &spec); err != nil {
-		return
-	}
-	now := p.Now()
-	ready := flowclient.Condition{Type: "Ready", Status: "True", Reason: "Ready", ObservedGeneration: k.generation, LastTransitionTime: now}
-	if spec.State == "Undeploy" {
-		ready.Status, ready.Reason = "False", "ResourcesUndeployed"
-	}
-	status, err := json.Marshal(flowclient.ReleaseBindingStatus{
-		ObservedGeneration: k.generation, LastSpecUpdateTime: &now, Conditions: []flowclient.Condition{ready},
-		Endpoints: []flowclient.EndpointURL{{Name: "http", Type: "HTTP", ExternalURLs: map[string]flowclient.URL{"http": {
-			Scheme: "http", Host: spec.Environment + "-" + spec.Owner.ProjectName + ".apps.platform.localhost", Port: 19080, Path: "/" + spec.Owner.ComponentName + "-http",
-		}}}},
-	})
-	if err == nil {
-		k.object.Status = status
-	}
-}
-
 func (k *kept) etag() string { return fmt.Sprintf(`"%d"`, k.version) }
 
 // read is a copy that its reader may change.
@@ -287,14 +256,4 @@ func (k *kept) read() flowclient.Object {
 	o.Metadata.Labels, o.Metadata.Annotations = maps.Clone(o.Metadata.Labels), maps.Clone(o.Metadata.Annotations)
 	o.Spec, o.Status = slices.Clone(o.Spec), slices.Clone(o.Status)
 	return o
-}
-
-func ownerOf(o flowclient.Object) flowclient.Owner {
-	var spec struct {
-		Owner flowclient.Owner `json:"owner"`
-	}
-	if err := json.Unmarshal(o.Spec, &spec); err != nil {
-		return flowclient.Owner{}
-	}
-	return spec.Owner
 }

@@ -81,26 +81,25 @@ func (c *Client) pushOnce(ctx context.Context, p flowclient.Push) (flowclient.Co
 	if _, err := s.git(ctx, "init", "--quiet", "--bare", "--template=", dir); err != nil {
 		return flowclient.Commit{}, fmt.Errorf("push to %s: %w", p.Repo, err)
 	}
-	parent, err := s.fetch(ctx)
+	if err := s.fetch(ctx); err != nil {
+		return flowclient.Commit{}, err
+	}
+	parent, known, err := s.history(ctx)
 	if err != nil {
 		return flowclient.Commit{}, err
 	}
-	if parent != "" {
-		if sha, err := s.known(ctx, parent); err != nil || sha != "" {
-			if err != nil {
-				return flowclient.Commit{}, err
-			}
-			return s.describe(ctx, sha)
+	if known != "" {
+		found, err := s.read(ctx, known)
+		if err != nil {
+			return flowclient.Commit{}, err
 		}
+		return found[0].Commit, nil
 	}
-	sha, err := s.commit(ctx, parent)
+	made, err := s.commit(ctx, parent)
 	if err != nil {
 		return flowclient.Commit{}, err
 	}
-	if err := s.send(ctx, sha); err != nil {
-		return flowclient.Commit{}, err
-	}
-	return s.describe(ctx, sha)
+	return made, s.send(ctx, made.SHA)
 }
 
 // git runs git on the scratch repository. The credential is a setting for the
@@ -120,60 +119,90 @@ func (s *scratch) run(ctx context.Context, call gitcmd.Call) ([]byte, error) {
 	return s.client.git.Run(ctx, call)
 }
 
-// fetch gets the branch and gives its head. A branch that does not exist
-// begins at the default branch; "" when the repository is empty.
-func (s *scratch) fetch(ctx context.Context) (string, error) {
-	head, err := s.fetchRef(ctx, "refs/heads/"+s.push.Branch)
-	if err == nil || !gitcmd.Says(err, "couldn't find remote ref") {
-		return head, s.failed(err)
+// The refs of a scratch repository.
+const (
+	refBase = "refs/platform/base" // what was fetched; absent when there was nothing
+	refMade = "refs/platform/made"
+)
+
+// fetch gets the branch. One that does not exist begins at the default branch;
+// an empty repository gives nothing.
+func (s *scratch) fetch(ctx context.Context) error {
+	for _, ref := range []string{"refs/heads/" + s.push.Branch, "HEAD"} {
+		_, err := s.git(ctx, "fetch", "--quiet", "--no-tags", "--depth="+strconv.Itoa(originDepth), s.remote, "+"+ref+":"+refBase)
+		if err == nil || !gitcmd.Says(err, "couldn't find remote ref") {
+			return s.failed(err)
+		}
 	}
-	head, err = s.fetchRef(ctx, "HEAD")
-	if gitcmd.Says(err, "couldn't find remote ref") {
-		return "", nil
-	}
-	return head, s.failed(err)
+	return nil
 }
 
-func (s *scratch) fetchRef(ctx context.Context, ref string) (string, error) {
-	_, err := s.git(ctx, "fetch", "--quiet", "--no-tags", "--depth="+strconv.Itoa(originDepth), s.remote, "+"+ref+":refs/platform/base")
+// history gives the head of what was fetched ("" for nothing) and the commit
+// that carries the push's key ("" for none).
+func (s *scratch) history(ctx context.Context) (head, known string, err error) {
+	out, err := s.git(ctx, "log", "--max-count="+strconv.Itoa(originDepth), "--ignore-missing",
+		"--format=%H %(trailers:key="+originTrailer+",valueonly,separator=%x00)", "--glob=refs/platform/*")
 	if err != nil {
-		return "", err
-	}
-	out, err := s.git(ctx, "rev-parse", "refs/platform/base")
-	return strings.TrimSpace(string(out)), err
-}
-
-// known finds the commit that carries the push's key.
-func (s *scratch) known(ctx context.Context, head string) (string, error) {
-	out, err := s.git(ctx, "log", "--max-count="+strconv.Itoa(originDepth),
-		"--format=%H %(trailers:key="+originTrailer+",valueonly,separator=%x00)", head)
-	if err != nil {
-		return "", s.failed(err)
+		return "", "", s.failed(err)
 	}
 	for line := range strings.Lines(string(out)) {
 		sha, keys, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if head == "" {
+			head = sha
+		}
 		if slices.Contains(strings.Split(keys, "\x00"), s.push.Key) {
-			return sha, nil
+			return head, sha, nil
 		}
 	}
-	return "", nil
+	return head, "", nil
+}
+
+// object is a commit of the scratch repository with its tree.
+type object struct {
+	flowclient.Commit
+	tree string
+}
+
+// read reads commits in the order given.
+func (s *scratch) read(ctx context.Context, revisions ...string) ([]object, error) {
+	out, err := s.git(ctx, append([]string{"log", "-z", "--no-walk=unsorted", "--format=tformat:%H%x00%T%x00%an%x00%cI%x00%B"}, revisions...)...)
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	fields := strings.Split(string(out), "\x00")
+	if len(fields) != 5*len(revisions)+1 {
+		return nil, fmt.Errorf("commits of %s cannot be read", s.push.Repo)
+	}
+	var found []object
+	for ; len(fields) > 1; fields = fields[5:] {
+		at, err := time.Parse(time.RFC3339, fields[3])
+		if err != nil {
+			return nil, fmt.Errorf("commit %s of %s: %w", fields[0], s.push.Repo, err)
+		}
+		subject, _, _ := strings.Cut(fields[4], "\n")
+		found = append(found, object{tree: fields[1], Commit: flowclient.Commit{
+			SHA: fields[0], Subject: subject, Author: fields[2], At: at,
+			WebURL: s.client.cfg.BaseURL + "/" + s.push.Repo + "/commit/" + fields[0],
+		}})
+	}
+	return found, nil
 }
 
 // commit makes the commit from the parent's tree and the push's files.
-func (s *scratch) commit(ctx context.Context, parent string) (string, error) {
+func (s *scratch) commit(ctx context.Context, parent string) (flowclient.Commit, error) {
 	there, err := s.tree(ctx, parent)
 	if err != nil {
-		return "", err
+		return flowclient.Commit{}, err
 	}
 	if err := checkAgainst(s.push, there); err != nil {
-		return "", err
+		return flowclient.Commit{}, err
 	}
 	who := s.push.Author
 	if who == "" {
 		who = s.client.cfg.User
 	}
 	made := gitcmd.NewImport(gitcmd.ImportHead{
-		Ref: "refs/platform/made", From: parent, Name: who, Email: address(who), At: s.client.cfg.Now(),
+		Ref: refMade, From: parent, Name: who, Email: address(who), At: s.client.cfg.Now(),
 		Message: strings.TrimSpace(s.push.Message) + "\n\n" + originTrailer + ": " + s.push.Key + "\n",
 	})
 	for _, name := range s.push.Delete {
@@ -187,21 +216,20 @@ func (s *scratch) commit(ctx context.Context, parent string) (string, error) {
 		made.Write(name, mode, []byte(content))
 	}
 	if _, err := s.run(ctx, gitcmd.Call{Args: []string{"fast-import", "--quiet", "--done"}, Stdin: made.Reader()}); err != nil {
-		return "", fmt.Errorf("commit to %s: %w", s.push.Repo, err)
+		return flowclient.Commit{}, fmt.Errorf("commit to %s: %w", s.push.Repo, err)
 	}
-	revisions := []string{"rev-parse", "refs/platform/made", "refs/platform/made^{tree}"}
+	revisions := []string{refMade}
 	if parent != "" {
-		revisions = append(revisions, parent+"^{tree}")
+		revisions = append(revisions, parent)
 	}
-	out, err := s.git(ctx, revisions...)
+	found, err := s.read(ctx, revisions...)
 	if err != nil {
-		return "", fmt.Errorf("commit to %s: %w", s.push.Repo, err)
+		return flowclient.Commit{}, err
 	}
-	shas := strings.Fields(string(out))
-	if parent != "" && shas[1] == shas[2] {
-		return "", &flowclient.Invalid{Field: "files", Value: strings.Join(paths(s.push), ", "), Why: "no change: the branch holds them so already"}
+	if parent != "" && found[0].tree == found[1].tree {
+		return flowclient.Commit{}, &flowclient.Invalid{Field: "files", Value: strings.Join(paths(s.push), ", "), Why: "no change: the branch holds them so already"}
 	}
-	return shas[0], nil
+	return found[0].Commit, nil
 }
 
 // tree maps each path of a commit to its mode; directories are left out.
@@ -229,27 +257,6 @@ func (s *scratch) send(ctx context.Context, sha string) error {
 		return fmt.Errorf("%w: %w", errMoved, err)
 	}
 	return s.failed(err)
-}
-
-// describe reads a commit of the scratch repository.
-func (s *scratch) describe(ctx context.Context, sha string) (flowclient.Commit, error) {
-	out, err := s.git(ctx, "log", "--max-count=1", "--format=%an%x00%cI%x00%B", sha)
-	if err != nil {
-		return flowclient.Commit{}, s.failed(err)
-	}
-	fields := strings.Split(string(out), "\x00")
-	if len(fields) != 3 {
-		return flowclient.Commit{}, fmt.Errorf("commit %s of %s cannot be read", sha, s.push.Repo)
-	}
-	at, err := time.Parse(time.RFC3339, fields[1])
-	if err != nil {
-		return flowclient.Commit{}, fmt.Errorf("commit %s of %s: %w", sha, s.push.Repo, err)
-	}
-	subject, _, _ := strings.Cut(fields[2], "\n")
-	return flowclient.Commit{
-		SHA: sha, Subject: subject, Author: fields[0], At: at,
-		WebURL: s.client.cfg.BaseURL + "/" + s.push.Repo + "/commit/" + sha,
-	}, nil
 }
 
 // failed maps what git said. The credential is in none of it: git prints no header.

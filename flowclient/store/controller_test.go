@@ -176,14 +176,14 @@ func TestStagingThatMovesOnSupersedesThePromotion(t *testing.T) {
 	b.push("second")
 	in, _, err := b.store.Begin(t.Context(), planned(b, "shop"))
 	require.NoError(t, err)
-	b.push("third") // finishes what is open for the project first
+	require.Equal(t, flowclient.Unchanged, b.promote().Result, "what was decided before goes before")
 	settled, _, err := b.store.Find(t.Context(), in.Key)
 	require.NoError(t, err)
-	assert.Contains(t, string(settled.Outcome), flowclient.Promoted, "a request waits its turn: what was decided before goes before")
+	assert.Contains(t, string(settled.Outcome), `"result":"promoted"`)
 
-	b.push("fourth")
+	b.push("third")
 	plan := planned(b, "shop")
-	b.push("fifth")
+	b.push("fourth")
 	_, _, err = b.store.Begin(t.Context(), plan)
 	require.NoError(t, err)
 	require.NoError(t, b.Pass(t.Context(), true))

@@ -3,13 +3,11 @@ package store_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -149,10 +147,7 @@ func (m *machine) check(t *rapid.T) {
 }
 
 func TestAControllerBehavesLikeItsRules(t *testing.T) {
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		require.NoError(t, flag.Set("rapid.checks", "25"))
-		t.Cleanup(func() { assert.NoError(t, flag.Set("rapid.checks", f.DefValue)) })
-	}
+	fewerRuns(t)
 	dir, files := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		files++

@@ -76,12 +76,18 @@ func (m *model) owed(bot string, now time.Time) []owedRow {
 	return rows
 }
 
-func TestOutboxBehavesLikeItsModel(t *testing.T) {
-	// Every step is written through to the disk: fewer runs than rapid's 100, unless more are asked for.
+// fewerRuns asks rapid for 25 runs instead of 100, unless a number was given:
+// every step is written through to the disk.
+func fewerRuns(t *testing.T) {
+	t.Helper()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		require.NoError(t, flag.Set("rapid.checks", "25"))
 		t.Cleanup(func() { assert.NoError(t, flag.Set("rapid.checks", f.DefValue)) })
 	}
+}
+
+func TestOutboxBehavesLikeItsModel(t *testing.T) {
+	fewerRuns(t)
 	dir := t.TempDir()
 	files := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -105,6 +105,7 @@ func TestMalformedRequestsNameWhatIsWrong(t *testing.T) {
 		{"a control character in the topic", "POST", "/messages", message(form{"topic": "a\x07b"}), "BAD_REQUEST", "position 2"},
 		{"an unknown channel", "POST", "/messages", message(form{"to": "nowhere"}), "STREAM_DOES_NOT_EXIST", "nowhere"},
 		{"an unknown channel id", "POST", "/messages", message(form{"to": 999}), "STREAM_DOES_NOT_EXIST", "999"},
+		{"a fraction of a channel", "POST", "/messages", message(form{"to": 1.5}), "BAD_REQUEST", "channel"},
 		{"two channels", "POST", "/messages", message(form{"to": []string{"a", "b"}}), "BAD_REQUEST", "exactly one"},
 		{"an unknown person", "POST", "/messages", form{"type": "direct", "to": []string{"x@chat.test"}, "content": "hi"}, "BAD_REQUEST", "x@chat.test"},
 		{"an unknown user id", "POST", "/messages", form{"type": "direct", "to": []int{77}, "content": "hi"}, "BAD_REQUEST", "77"},

@@ -98,8 +98,3 @@ func readEmoji(p *params, nameless bool) (emoji, error) {
 	}
 	return emoji{name: name, code: known}, nil
 }
-
-// getEmoji is GET /realm/emoji: the custom emoji, of which there are none.
-func (s *Server) getEmoji(*call) (reply, error) {
-	return reply{"emoji": map[string]any{}}, nil
-}

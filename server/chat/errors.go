@@ -24,7 +24,6 @@ const (
 	codeInvalidJSON      = "INVALID_JSON"
 	codeInvalidKey       = "INVALID_API_KEY"
 	codeUnauthenticated  = "UNAUTHENTICATED_USER"
-	codeUnauthorized     = "UNAUTHORIZED_PRINCIPAL"
 	codeMethodNotAllowed = "METHOD_NOT_ALLOWED"
 	codeInternal         = "INTERNAL_SERVER_ERROR"
 )

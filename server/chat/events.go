@@ -27,17 +27,3 @@ func (s *Server) getEvents(c *call) (reply, error) {
 	}
 	return reply{"events": events, "queue_id": q.id}, err
 }
-
-// deleteQueue is DELETE /events.
-func (s *Server) deleteQueue(c *call) (reply, error) {
-	id, err := c.params.need("queue_id")
-	if err != nil {
-		return nil, err
-	}
-	q, err := s.queues.find(id, c.who.ID)
-	if err != nil {
-		return nil, err
-	}
-	s.queues.drop(q)
-	return reply{}, nil
-}

@@ -1,12 +1,5 @@
 package chat
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-	"time"
-)
-
 // getMe is GET /users/me: the account that asks.
 func (s *Server) getMe(c *call) (reply, error) {
 	u := s.userObject(c.who)

@@ -165,16 +165,3 @@ func (m *mill) text(b *bytes.Buffer, text string, state *milling) {
 	}
 	b.Write(out.Bytes())
 }
-
-// renderMessage is POST /messages/render.
-func (s *Server) renderMessage(c *call) (reply, error) {
-	content, err := c.params.need("content")
-	if err != nil {
-		return nil, err
-	}
-	if content, err = cleanContent(content); err != nil {
-		return nil, err
-	}
-	out, _ := s.mill.render(content, s.names(c.ctx))
-	return reply{"rendered": out}, nil
-}

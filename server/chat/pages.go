@@ -10,12 +10,8 @@ import (
 	"html/template"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
-
-// indexTopics is how many topics of a channel the index shows.
-const indexTopics = 12
 
 // pagePolicy lets a page load its own style and script and nothing else.
 const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -105,37 +101,6 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, show func(*ht
 	_, _ = w.Write(b.Bytes())
 }
 
-// indexPage lists the channels with their newest topics.
-func (s *Server) indexPage(r *http.Request) (*template.Template, any, error) {
-	list, err := listStreams(r.Context(), s.file.Reader(), "")
-	if err != nil {
-		return nil, nil, err
-	}
-	var views []streamView
-	for _, st := range list {
-		v, err := s.streamView(r.Context(), st)
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(v.Topics) > indexTopics {
-			v.More = len(v.Topics) - indexTopics
-			v.Topics = v.Topics[:indexTopics]
-		}
-		views = append(views, v)
-	}
-	return s.pages.index, map[string]any{"Title": s.cfg.Realm + " chat", "Realm": s.cfg.Realm, "URL": s.cfg.URL, "Streams": views}, nil
-}
-
-// streamPage lists a channel's topics.
-func (s *Server) streamPage(r *http.Request) (*template.Template, any, error) {
-	st, err := s.pageStream(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	v, err := s.streamView(r.Context(), st)
-	return s.pages.stream, map[string]any{"Title": "#" + st.Name, "Realm": s.cfg.Realm, "Stream": v}, err
-}
-
 // pageStream is the channel that a page's address names.
 func (s *Server) pageStream(r *http.Request) (stream, error) {
 	id, err := strconv.ParseInt(r.PathValue("stream_id"), 10, 64)
@@ -166,12 +131,4 @@ func (s *Server) streamView(ctx context.Context, st stream) (streamView, error) 
 // address, in which every text, "..", "a/b" or "%2F", is one element of a path.
 func topicAddress(stream int64, topic string) string {
 	return fmt.Sprintf("/read/%d/%s", stream, narrowEncode(topic))
-}
-
-// joinNames joins names for a reaction's hint.
-func joinNames(names []string) string {
-	if len(names) > 10 {
-		names = append(names[:10:10], fmt.Sprintf("%d more", len(names)-10))
-	}
-	return strings.Join(names, ", ")
 }

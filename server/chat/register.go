@@ -6,24 +6,8 @@ import (
 	"time"
 )
 
-// longPollTimeout is how long a client should wait for an answer of GET /events, in seconds.
-const longPollTimeout = 90
-
 // maxNarrow is the number of terms in a narrow.
 const maxNarrow = 30
-
-// serverSettings is GET /server_settings.
-func (s *Server) serverSettings(*call) (reply, error) {
-	return reply{
-		"zulip_version": version, "zulip_merge_base": version, "zulip_feature_level": featureLevel,
-		"authentication_methods":          map[string]bool{"password": false, "dev": false, "email": false, "ldap": false, "remoteuser": false},
-		"external_authentication_methods": []any{},
-		"push_notifications_enabled":      false, "is_incompatible": false, "email_auth_enabled": false,
-		"require_email_format_usernames": true, "realm_uri": s.cfg.URL, "realm_url": s.cfg.URL,
-		"realm_name": s.cfg.Realm, "realm_icon": s.cfg.URL + "/icon.svg", "realm_description": "",
-		"realm_web_public_access_enabled": false,
-	}, nil
-}
 
 // initial is the part of /register's answer that one fetched event type brings.
 type initial struct {
@@ -141,33 +125,4 @@ func (s *Server) queueSpec(c *call) (queueSpec, error) {
 		}
 	}
 	return spec, nil
-}
-
-// realmState is the organisation's settings that a client of this server can act on.
-func (s *Server) realmState(who account) map[string]any {
-	return map[string]any{
-		"realm_name": s.cfg.Realm, "realm_uri": s.cfg.URL, "realm_url": s.cfg.URL, "realm_description": "",
-		"max_message_length": MaxContent, "max_topic_length": MaxTopic,
-		"max_stream_name_length": MaxStreamName, "max_stream_description_length": MaxDescription,
-		"event_queue_longpoll_timeout_seconds":            longPollTimeout,
-		"realm_allow_message_editing":                     true,
-		"realm_message_content_edit_limit_seconds":        int(editLimit / time.Second),
-		"realm_move_messages_within_stream_limit_seconds": int(moveLimit / time.Second),
-		"realm_allow_edit_history":                        true,
-		"realm_mandatory_topics":                          true,
-		"realm_wildcard_mention_policy":                   7, // moderators, in channels of more than 15
-		"realm_bot_domain":                                "localhost",
-		"realm_presence_disabled":                         true,
-		"realm_invite_required":                           true,
-		"realm_empty_topic_display_name":                  "general chat",
-		"server_generation":                               1,
-		"server_presence_ping_interval_seconds":           60,
-		"server_presence_offline_threshold_seconds":       140,
-		"can_create_streams":                              who.Role < RoleGuest,
-		"can_create_public_streams":                       who.Role < RoleGuest,
-		"can_create_private_streams":                      false,
-		"can_create_web_public_streams":                   false,
-		"can_subscribe_other_users":                       who.Role < RoleGuest,
-		"can_invite_others_to_realm":                      false,
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -132,4 +133,12 @@ func (s *Server) messageView(m message, resolve names) messageView {
 		v.Reactions = append(v.Reactions, reactionView{Emoji: emojiText(code), Title: joinNames(who[code]), Count: len(who[code])})
 	}
 	return v
+}
+
+// joinNames joins names for a reaction's hint.
+func joinNames(names []string) string {
+	if len(names) > 10 {
+		names = append(names[:10:10], fmt.Sprintf("%d more", len(names)-10))
+	}
+	return strings.Join(names, ", ")
 }

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -45,24 +44,6 @@ func (s *Server) getUsers(c *call) (reply, error) {
 	return reply{"members": s.members()}, nil
 }
 
-// getUser is GET /users/{user}: by id, or by email address.
-func (s *Server) getUser(c *call) (reply, error) {
-	c.params.raw("client_gravatar")
-	c.params.raw("include_custom_profile_fields")
-	name := c.path("user")
-	var a account
-	var found bool
-	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
-		a, found = s.people.byID(id)
-	} else if strings.Contains(name, "@") {
-		a, found = s.people.byEmail(name)
-	}
-	if !found {
-		return nil, bad("No such user")
-	}
-	return reply{"user": s.userObject(a)}, nil
-}
-
 // resolveUser is the account that a JSON number or string names, by id or email address.
 func (s *Server) resolveUser(who any) (account, error) {
 	switch v := who.(type) {
@@ -79,35 +60,4 @@ func (s *Server) resolveUser(who any) (account, error) {
 	default:
 		return account{}, bad("Invalid data type for recipients")
 	}
-}
-
-// postPresence is POST /users/me/presence: accepted, since clients insist on sending it; nothing is kept.
-func (s *Server) postPresence(c *call) (reply, error) {
-	status, err := c.params.need("status")
-	if err != nil {
-		return nil, err
-	}
-	if status != "active" && status != "idle" {
-		return nil, bad("Invalid status: %s", status)
-	}
-	for _, name := range []string{"last_update_id", "history_limit_days", "new_user_input", "ping_only", "slim_presence"} {
-		c.params.raw(name)
-	}
-	now := float64(s.cfg.Now().UnixMilli()) / 1000
-	return reply{"server_timestamp": now, "presences": map[string]any{}, "presence_last_update_id": -1}, nil
-}
-
-// postTyping is POST /typing: accepted and told to nobody.
-func (s *Server) postTyping(c *call) (reply, error) {
-	op, err := c.params.need("op")
-	if err != nil {
-		return nil, err
-	}
-	if op != "start" && op != "stop" {
-		return nil, bad("Invalid op: %s", op)
-	}
-	for _, name := range []string{"type", "to", "topic", "stream_id"} {
-		c.params.raw(name)
-	}
-	return reply{}, nil
 }

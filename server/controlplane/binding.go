@@ -84,15 +84,16 @@ func (s *Server) serve(ctx context.Context, o object) (outcome, error) {
 	case spec.ReleaseName == "":
 		return outcome{unsynced: &unmet{"ReleaseNameNotSet", "spec.releaseName is empty: name a ComponentRelease"}}, nil
 	}
-	d, not, err := s.deployment(ctx, o, spec)
+	d, err := s.deployment(ctx, o, spec)
+	var not *unmet
+	if errors.As(err, &not) {
+		return outcome{unsynced: not}, nil
+	}
 	if err != nil {
 		return outcome{}, err
 	}
-	if not != nil {
-		return outcome{unsynced: not}, nil
-	}
-	if not = unwired(d.release); not != nil {
-		return outcome{unwired: not}, nil
+	if needs, found := unwired(d.release); found {
+		return outcome{unwired: &needs}, nil
 	}
 	st, err := s.runtime.Apply(ctx, d.Deployment)
 	if ctx.Err() != nil {
@@ -106,21 +107,21 @@ type boundRelease struct {
 	release object
 }
 
-// deployment is the bound release with the binding's overrides; an unmet says why there is none.
-func (s *Server) deployment(ctx context.Context, o object, spec flowclient.ReleaseBindingSpec) (boundRelease, *unmet, error) {
+// deployment is the bound release with the binding's overrides; an *unmet says why there is none.
+func (s *Server) deployment(ctx context.Context, o object, spec flowclient.ReleaseBindingSpec) (boundRelease, error) {
 	release, err := get(ctx, s.db.Reader(), flowclient.KindComponentRelease, spec.ReleaseName)
 	if isMissing(err) {
-		return boundRelease{}, &unmet{"ComponentReleaseNotFound", fmt.Sprintf("ComponentRelease '%s' does not exist", spec.ReleaseName)}, nil
+		return boundRelease{}, &unmet{"ComponentReleaseNotFound", fmt.Sprintf("ComponentRelease '%s' does not exist", spec.ReleaseName)}
 	}
 	if err != nil {
-		return boundRelease{}, nil, err
+		return boundRelease{}, err
 	}
 	content, err := decode[flowclient.ComponentReleaseSpec](release.spec)
 	if err != nil {
-		return boundRelease{}, nil, err
+		return boundRelease{}, err
 	}
 	if content.Owner != spec.Owner {
-		return boundRelease{}, &unmet{"ComponentReleaseNotOwned", fmt.Sprintf("ComponentRelease '%s' belongs to component '%s' of project '%s'", release.name, content.Owner.ComponentName, content.Owner.ProjectName)}, nil
+		return boundRelease{}, &unmet{"ComponentReleaseNotOwned", fmt.Sprintf("ComponentRelease '%s' belongs to component '%s' of project '%s'", release.name, content.Owner.ComponentName, content.Owner.ProjectName)}
 	}
 	overrides, err := decode[struct {
 		WorkloadOverrides struct {
@@ -130,13 +131,13 @@ func (s *Server) deployment(ctx context.Context, o object, spec flowclient.Relea
 		} `json:"workloadOverrides"`
 	}](o.spec)
 	if err != nil {
-		return boundRelease{}, nil, err
+		return boundRelease{}, err
 	}
 	content.Workload.Container.Env = override(content.Workload.Container.Env, overrides.WorkloadOverrides.Container.Env)
 	return boundRelease{release: release, Deployment: Deployment{
 		Name: o.name, Project: spec.Owner.ProjectName, Component: spec.Owner.ComponentName,
 		Environment: spec.Environment, Release: release.name, Type: content.ComponentType.Name, Workload: content.Workload,
-	}}, nil, nil
+	}}, nil
 }
 
 // override lays variables over others by key.
@@ -157,18 +158,18 @@ next:
 
 // unwired tells of dependencies: nothing here resolves them, and running
 // without them would only fail later and less clearly.
-func unwired(release object) *unmet {
+func unwired(release object) (needs unmet, found bool) {
 	for _, kind := range []struct{ field, reason, what string }{
 		{"workload.dependencies.endpoints", "ConnectionsNotResolved", "connections to other components"},
 		{"workload.dependencies.resources", "ResourceDependenciesNotResolved", "resources"},
 	} {
 		raw, ok := release.field(kind.field)
-		var needs []json.RawMessage
-		if ok && json.Unmarshal(raw, &needs) == nil && len(needs) > 0 {
-			return &unmet{kind.reason, fmt.Sprintf("the workload names %d %s, which this control plane does not resolve; remove them from the workload", len(needs), kind.what)}
+		var named []json.RawMessage
+		if ok && json.Unmarshal(raw, &named) == nil && len(named) > 0 {
+			return unmet{kind.reason, fmt.Sprintf("the workload names %d %s, which this control plane does not resolve; remove them from the workload", len(named), kind.what)}, true
 		}
 	}
-	return nil
+	return unmet{}, false
 }
 
 // reportBinding tells an outcome in OpenChoreo's conditions and the interface

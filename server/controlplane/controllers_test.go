@@ -400,3 +400,27 @@ func TestOverridesOfABinding(t *testing.T) {
 		return assert.ObjectsAreEqual([]flowclient.EnvVar{{Key: "A", Value: "1"}, {Key: "B", Value: "3"}, {Key: "C", Value: "4"}}, d.Workload.Container.Env)
 	}, soon, interval)
 }
+
+func TestTheRootEnvironmentIsTheSourceThatIsNoTarget(t *testing.T) {
+	w := newWorld(t)
+	paths := func(pairs ...string) string {
+		var out []string
+		for i := 0; i < len(pairs); i += 2 {
+			out = append(out, `{"sourceEnvironmentRef":{"name":"`+pairs[i]+`"},"targetEnvironmentRefs":[{"name":"`+pairs[i+1]+`"}]}`)
+		}
+		return `{"promotionPaths":[` + strings.Join(out, ",") + `]}`
+	}
+	w.create(flowclient.KindDeploymentPipeline, "backwards", paths("production", "standby", "staging", "production"))
+	w.create(flowclient.KindDeploymentPipeline, "circle", paths("staging", "production", "production", "staging"))
+	w.create(flowclient.KindProject, "one", `{"deploymentPipelineRef":{"name":"backwards"}}`)
+	w.eventually(flowclient.KindProject, "one", ready)
+	w.get(flowclient.KindProjectReleaseBinding, "one-staging")
+	w.create(flowclient.KindProject, "two", `{"deploymentPipelineRef":{"name":"circle"}}`)
+	o := w.eventually(flowclient.KindProject, "two", func(o flowclient.Object) bool { return condition(o, "Ready").Reason != "" })
+	assert.Equal(t, "NoRootEnvironment", condition(o, "Ready").Reason)
+	w.create(flowclient.KindProject, "three", `{"deploymentPipelineRef":{"name":"later"}}`)
+	o = w.eventually(flowclient.KindProject, "three", func(o flowclient.Object) bool { return condition(o, "Ready").Reason != "" })
+	assert.Equal(t, "DeploymentPipelineNotFound", condition(o, "Ready").Reason)
+	w.create(flowclient.KindDeploymentPipeline, "later", paths("staging", "production"))
+	w.eventually(flowclient.KindProject, "three", ready)
+}

@@ -74,6 +74,9 @@ func TestADeletionWaitsForTheRuntime(t *testing.T) {
 	assert.Equal(t, 409, got.status)
 	assert.Contains(t, got.body, "being deleted")
 	assert.Zero(t, w.accepted(pushBody("refs/heads/main", sha2, "x")).TriggeredBuilds)
+	got = w.request(http.MethodPost, "/api/v1/namespaces/default/workflowruns", `{"metadata":{"labels":{"openchoreo.dev/project":"shop","openchoreo.dev/component":"shop-web"}}}`)
+	assert.Equal(t, 422, got.status)
+	assert.Contains(t, got.body, "being deleted")
 
 	w.stop()
 	w.runtime.set(controlplane.DeploymentStatus{Ready: true}, nil)

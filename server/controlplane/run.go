@@ -17,10 +17,10 @@ const workers = 4
 // Run reconciles until ctx ends and its workers have ended.
 func (s *Server) Run(ctx context.Context) error {
 	first, err := s.everything(ctx)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil //nolint:nilerr // that ctx has ended is how Run ends
+	case err != nil:
 		return err
 	}
 	pending := newFirstPass(first, s.synced)

@@ -224,6 +224,32 @@ func (s *Server) settle(ctx context.Context, d delivery, state, answer string, a
 	})
 }
 
+// undelivered is a delivery that was not accepted so far, as a page shows it.
+type undelivered struct {
+	Event, URL, State, Answer string // State: waiting, failed
+	Attempts                  int
+}
+
+// undelivered lists the repository's newest deliveries that nobody has accepted.
+func (s *Server) undelivered(ctx context.Context, repo repository) ([]undelivered, error) {
+	rows, err := s.file.Reader().QueryContext(ctx, `
+		SELECT d.event, h.url, d.state, d.answer, d.attempts FROM deliveries d JOIN hooks h ON h.id = d.hook_id
+		WHERE h.repository_id = ? AND d.state <> 'delivered' ORDER BY d.id DESC LIMIT 20`, repo.ID)
+	if err != nil {
+		return nil, fmt.Errorf("undelivered of %s: %w", repo.full(), err)
+	}
+	defer rows.Close()
+	var list []undelivered
+	for rows.Next() {
+		var u undelivered
+		if err := rows.Scan(&u.Event, &u.URL, &u.State, &u.Answer, &u.Attempts); err != nil {
+			return nil, fmt.Errorf("undelivered of %s: %w", repo.full(), err)
+		}
+		list = append(list, u)
+	}
+	return list, rows.Err()
+}
+
 // send posts a delivery; every status but 2xx is an error.
 func (s *Server) send(ctx context.Context, d delivery) (string, error) {
 	u, err := url.Parse(d.URL)

@@ -154,6 +154,10 @@ func TestADeliveryThatNobodyAcceptsIsParkedAndTheNextOneGoes(t *testing.T) {
 	for _, r := range hooks.all() {
 		tries[r.id()]++
 	}
+	require.Eventually(t, func() bool {
+		page := w.page("/platform/demo", asAdmin).Body.String()
+		return strings.Contains(page, "16 attempts, the last: 418") && strings.Contains(page, "failed") && !strings.Contains(page, "waiting")
+	}, 10*time.Second, 10*time.Millisecond, "the page shows what was parked, and why")
 	assert.Len(t, tries, 2, "every attempt of a delivery has its id")
 	assert.Equal(t, 17, len(hooks.all()), "16 attempts of the one, 1 of the other")
 }
@@ -167,6 +171,9 @@ func TestWithDeliveryOffNothingIsSentAndNothingIsLost(t *testing.T) {
 	sha := pushFile(t, dir, "one")
 	w.idle()
 	assert.Zero(t, len(hooks.all()))
+	page := w.page("/platform/demo", asAdmin).Body.String()
+	assert.Contains(t, page, "push to "+hooks.URL)
+	assert.Contains(t, page, "not sent yet")
 	w.cfg.HookDelivery = true
 	w.restart(nil)
 	assert.Equal(t, sha, hooks.next(t).json(t)["after"])

@@ -49,6 +49,12 @@ func begin(t testing.TB, change func(*git.Config)) *world {
 	if t, ok := t.(*testing.T); ok {
 		t.Parallel()
 	}
+	return serial(t, change)
+}
+
+// serial is begin for a test whose caller waits for it.
+func serial(t testing.TB, change func(*git.Config)) *world {
+	t.Helper()
 	dir := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
