@@ -116,6 +116,9 @@ func New(d Deps) (*Controller, error) {
 
 // isWalkthrough tells whether the project is a walkthrough's; one that is gone is not.
 func (c *Controller) isWalkthrough(ctx context.Context, project string) (bool, error) {
+	if project == "" {
+		return false, nil
+	}
 	o, err := c.deps.ControlPlane.Get(ctx, KindProject, project)
 	if IsNotFound(err) {
 		return false, nil

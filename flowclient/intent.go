@@ -26,6 +26,7 @@ type finisher func(ctx context.Context, in Intent) (result any, events []Event, 
 type settled struct {
 	Result  json.RawMessage `json:"result,omitempty"`
 	Refusal *Refusal        `json:"refusal,omitempty"` // when it ended in a refusal after it had begun
+	Invalid *Invalid        `json:"invalid,omitempty"` // when what was asked for turned out to be bad input
 }
 
 // perform carries one write request through the write protocol: a known
@@ -86,8 +87,11 @@ func resultOf[T any](in Intent) (result T, err error) {
 	if err := json.Unmarshal(in.Outcome, &s); err != nil {
 		return result, fmt.Errorf("outcome of %s: %w", in.ID, err)
 	}
-	if s.Refusal != nil {
+	switch {
+	case s.Refusal != nil:
 		return result, s.Refusal
+	case s.Invalid != nil:
+		return result, s.Invalid
 	}
 	if err := json.Unmarshal(s.Result, &result); err != nil {
 		return result, fmt.Errorf("outcome of %s: %w", in.ID, err)
@@ -102,14 +106,9 @@ func (c *Controller) finish(ctx context.Context, in Intent) (json.RawMessage, er
 		return nil, fmt.Errorf("intent %s: nothing here carries out a %q", in.ID, in.Kind)
 	}
 	result, events, err := finish(ctx, in)
-	var s settled
-	if s.Refusal = refusalOf(err); s.Refusal == nil && err != nil {
+	s, err := settle(result, err)
+	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", in.Kind, in.Key, err)
-	}
-	if s.Refusal == nil {
-		if s.Result, err = json.Marshal(result); err != nil {
-			return nil, fmt.Errorf("outcome of %s: %w", in.ID, err)
-		}
 	}
 	outcome, err := json.Marshal(s)
 	if err != nil {
@@ -125,20 +124,21 @@ func (c *Controller) finish(ctx context.Context, in Intent) (json.RawMessage, er
 	return outcome, nil
 }
 
-// refusalOf is err as a refusal to record, nil when the intent may still succeed.
-func refusalOf(err error) *Refusal {
-	var refusal *Refusal
-	var invalid *Invalid
+// settle is what to record of a finisher's result; its error comes back when
+// the intent may still succeed.
+func settle(result any, err error) (s settled, _ error) {
 	var missing *NotFound
 	switch {
-	case errors.As(err, &refusal):
-		return refusal
-	case errors.As(err, &invalid):
-		return Refuse("the control plane refused %v", invalid)
+	case errors.As(err, &s.Refusal), errors.As(err, &s.Invalid):
 	case errors.As(err, &missing):
-		return Refuse("%v any more, so this could not be finished; look at what is there and ask again.", missing)
+		s.Refusal = Refuse("this could not be finished: %v any more. Look at what is there and ask again.", missing)
+	case err != nil:
+		return s, err
+	default:
+		s.Result, err = json.Marshal(result)
+		return s, err
 	}
-	return nil
+	return s, nil
 }
 
 // resolve finishes the open intents of a subject whose turn the caller holds,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 )
 
 // pinAttempts bounds how often a conditional write that lost is begun again.
@@ -31,7 +30,7 @@ func (c *Controller) finishMove(ctx context.Context, in Intent) (any, []Event, e
 		o := m.Outcome
 		if m.moves() {
 			var err error
-			if o, err = c.pin(ctx, in, plan, m); err != nil {
+			if o, err = c.pinOrTell(ctx, in, plan, m); err != nil {
 				return nil, nil, err
 			}
 			moved = moved || o.Result == m.Outcome.Result
@@ -51,58 +50,18 @@ func (c *Controller) finishMove(ctx context.Context, in Intent) (any, []Event, e
 	return out, []Event{e}, err
 }
 
-// ensureCell is the first two steps: the project's binding in production,
-// without which nothing else applies there, and one per resource. Each is
-// created when it is absent and otherwise left as it is: a resource is never
-// moved to another release by the way.
-func (c *Controller) ensureCell(ctx context.Context, in Intent, plan movePlan) error {
-	if !moves(plan.Moves) {
-		return nil
+// pinOrTell pins one component. A definite no of the control plane is that
+// component's outcome: what the others came to must not be lost with it.
+func (c *Controller) pinOrTell(ctx context.Context, in Intent, plan movePlan, m aMove) (ComponentOutcome, error) {
+	o, err := c.pin(ctx, in, plan, m)
+	var invalid *Invalid
+	if !errors.As(err, &invalid) && !IsNotFound(err) {
+		return o, err
 	}
-	project, err := c.deps.ControlPlane.Get(ctx, KindProject, plan.Project)
-	if err != nil {
-		return err
-	}
-	type cellSpec struct {
-		Owner           Owner  `json:"owner"`
-		Environment     string `json:"environment"`
-		ProjectRelease  string `json:"projectRelease,omitempty"`
-		ResourceRelease string `json:"resourceRelease,omitempty"`
-	}
-	latest, err := latestRelease(project)
-	if err != nil {
-		return err
-	}
-	meta := c.stamp(in, plan.Project, plan.Walkthrough)
-	err = c.ensure(ctx, KindProjectReleaseBinding, bindingName(plan.Project, Production), meta,
-		cellSpec{Owner: Owner{ProjectName: plan.Project}, Environment: Production, ProjectRelease: latest})
-	if err != nil {
-		return err
-	}
-	resources, err := c.deps.ControlPlane.List(ctx, KindResource, Filter{Project: plan.Project})
-	if err != nil {
-		return fmt.Errorf("resources of %s: %w", plan.Project, err)
-	}
-	for _, o := range resources {
-		var spec struct {
-			Owner Owner `json:"owner"`
-		}
-		if err := o.Decode(&spec, nil); err != nil {
-			return err
-		}
-		if spec.Owner.ProjectName != plan.Project {
-			continue
-		}
-		if latest, err = latestRelease(o); err != nil {
-			return err
-		}
-		err := c.ensure(ctx, KindResourceReleaseBinding, bindingName(o.Metadata.Name, Production), meta, cellSpec{
-			Owner: Owner{ProjectName: plan.Project, ResourceName: o.Metadata.Name}, Environment: Production, ResourceRelease: latest})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	o = m.Outcome
+	o.Result, o.From, o.FromCommit = Superseded, "", ""
+	o.Sentence = fmt.Sprintf("%s: the control plane refused it (%v); nothing was moved. Ask again.", o.Component, err)
+	return o, nil
 }
 
 func moves(all []aMove) bool {
@@ -112,57 +71,6 @@ func moves(all []aMove) bool {
 		}
 	}
 	return false
-}
-
-// latestRelease is an object's status.latestRelease.name.
-func latestRelease(o Object) (string, error) {
-	var status struct {
-		LatestRelease struct {
-			Name string `json:"name"`
-		} `json:"latestRelease"`
-	}
-	err := o.Decode(nil, &status)
-	return status.LatestRelease.Name, err
-}
-
-// stamp is the metadata of what an intent creates for a project.
-func (c *Controller) stamp(in Intent, project string, walkthrough bool) Metadata {
-	m := Metadata{Labels: map[string]string{LabelProject: project}, Annotations: map[string]string{AnnotationIntent: in.ID}}
-	if walkthrough {
-		m.Labels[LabelWalkthrough] = "true"
-	}
-	return m
-}
-
-// apiVersion is the one version of every object.
-const apiVersion = "openchoreo.dev/v1alpha1"
-
-// ensure creates an object unless there is one of the name.
-func (c *Controller) ensure(ctx context.Context, kind Kind, name string, meta Metadata, spec any) error {
-	_, err := c.deps.ControlPlane.Get(ctx, kind, name)
-	if err == nil {
-		return nil
-	}
-	if !IsNotFound(err) {
-		return fmt.Errorf("read %s %s: %w", kind, name, err)
-	}
-	if _, err = c.create(ctx, kind, name, meta, spec); errors.Is(err, ErrExists) {
-		return nil
-	}
-	return err
-}
-
-func (c *Controller) create(ctx context.Context, kind Kind, name string, meta Metadata, spec any) (Object, error) {
-	raw, err := json.Marshal(spec)
-	if err != nil {
-		return Object{}, err
-	}
-	meta.Name, meta.Labels, meta.Annotations = name, maps.Clone(meta.Labels), maps.Clone(meta.Annotations)
-	o, err := c.deps.ControlPlane.Create(ctx, Object{APIVersion: apiVersion, Kind: kind, Metadata: meta, Spec: raw})
-	if err != nil {
-		return Object{}, fmt.Errorf("create %s %s: %w", kind, name, err)
-	}
-	return o, nil
 }
 
 // pin is the last two steps for one component: the binding names the release,

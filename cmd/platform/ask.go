@@ -7,9 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"platform.dev/platform/bots"
+	term "platform.dev/platform/bots/terminal"
 	"platform.dev/platform/bots/zulip"
 )
 
@@ -49,77 +50,46 @@ func (a *asker) mention(text string) (content string, bot *zulip.User) {
 	return content, bot
 }
 
-// post posts as the person; bot is the bot that the text mentions, nil for none.
-func (a *asker) post(ctx context.Context, to place, text string) (id int64, bot *zulip.User, err error) {
-	content, bot := a.mention(text)
-	id, err = a.client.Post(ctx, zulip.Post{Stream: to.Stream, Topic: to.Topic, Content: content})
-	if err != nil {
-		return 0, nil, fmt.Errorf("post to #%s > %s: %w", to.Stream, to.Topic, err)
+// post posts as the person.
+func (a *asker) post(ctx context.Context, to place, text string) (id int64, err error) {
+	content, _ := a.mention(text)
+	if id, err = a.client.Post(ctx, zulip.Post{Stream: to.Stream, Topic: to.Topic, Content: content}); err != nil {
+		return 0, fmt.Errorf("post to #%s > %s: %w", to.Stream, to.Topic, err)
 	}
-	return id, bot, nil
+	return id, nil
 }
 
 // ask posts, waits for the bot to finish and prints its answer.
 func (a *asker) ask(ctx context.Context, t terminal, to place, text string, limit time.Duration) error {
-	watch, err := newWatch(ctx, a.client)
-	if err != nil {
-		return err
-	}
-	defer watch.close(ctx)
-	id, bot, err := a.post(ctx, to, text)
-	if err != nil {
-		return err
-	}
+	content, bot := a.mention(text)
+	post := zulip.Post{Stream: to.Stream, Topic: to.Topic, Content: content}
 	if bot == nil {
+		if _, err := a.client.Post(ctx, post); err != nil {
+			return fmt.Errorf("post to #%s > %s: %w", to.Stream, to.Topic, err)
+		}
 		fmt.Fprintln(t.Err, "posted; it mentions no bot, so no answer is waited for")
 		return nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err = a.finished(waiting, watch, id, bot.ID)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	answer, err := a.client.Ask(waiting, post)
+	late := errors.Is(err, zulip.ErrUnanswered)
+	if late && ctx.Err() == nil {
+		answer.Messages, err = a.answers(ctx, to, answer.Asked, bot.ID)
 	}
-	late := errors.Is(err, context.DeadlineExceeded)
-	if err != nil && !late {
-		return err
-	}
-	answers, err := a.answers(ctx, to, id, bot.ID)
 	if err != nil {
-		return err
+		return fmt.Errorf("ask in #%s > %s: %w", to.Stream, to.Topic, err)
 	}
-	for _, m := range answers {
-		fmt.Fprint(t.Out, show(m.Content, t))
+	for _, m := range answer.Messages {
+		fmt.Fprint(t.Out, a.show(m.Content, t))
 	}
 	switch {
-	case len(answers) == 0:
+	case len(answer.Messages) == 0:
 		return fmt.Errorf("no answer from %s within %s", bot.FullName, limit)
 	case late:
 		fmt.Fprintf(t.Err, "%s is still at work; its answer goes on in #%s > %s\n", bot.FullName, to.Stream, to.Topic)
 	}
 	return nil
-}
-
-// outcomes are the reactions that a bot puts on a message when it has finished with it.
-var outcomes = []string{bots.ReactionDone, bots.ReactionRefused, bots.ReactionFailed}
-
-// finished waits until the bot has marked the message with an outcome. Events
-// only wake it: the message itself decides, so that a lost queue loses nothing.
-func (a *asker) finished(ctx context.Context, w *watch, id, bot int64) error {
-	for {
-		m, err := a.client.Message(ctx, id)
-		if err != nil {
-			return fmt.Errorf("read message %d: %w", id, err)
-		}
-		if slices.ContainsFunc(m.Reactions, func(r zulip.Reaction) bool {
-			return r.UserID == bot && slices.Contains(outcomes, r.Emoji)
-		}) {
-			return nil
-		}
-		if _, err := w.next(ctx); err != nil {
-			return err
-		}
-	}
 }
 
 // answers are the bot's messages in the place after the message that asked.
@@ -128,8 +98,21 @@ func (a *asker) answers(ctx context.Context, to place, id, bot int64) ([]zulip.M
 		Anchor: strconv.FormatInt(id, 10), After: 100,
 		Narrow: []zulip.Term{{Operator: "channel", Operand: to.Stream}, {Operator: "topic", Operand: to.Topic}, {Operator: "sender", Operand: bot}},
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+	return page.Messages, err
+}
+
+// name is a person's name by the chat's own user id.
+func (a *asker) name(userID string) (string, bool) {
+	i := slices.IndexFunc(a.users, func(u zulip.User) bool { return strconv.FormatInt(u.ID, 10) == userID })
+	if i < 0 {
+		return "", false
 	}
-	return page.Messages, nil
+	return a.users[i].FullName, true
+}
+
+// show renders a posted message for reading.
+func (a *asker) show(content string, t terminal) string {
+	width, colour := screen(t.Out)
+	view := term.View{Width: width, Colour: colour, Name: a.name}
+	return strings.TrimRight(view.Render(content), "\n") + "\n\n"
 }

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/term"
 
-	view "platform.dev/platform/bots/terminal"
 	"platform.dev/platform/bots/zulip"
 )
 
@@ -28,12 +27,6 @@ func screen(w io.Writer) (width int, ok bool) {
 		return 80, true
 	}
 	return min(width, 120), true
-}
-
-// show renders a posted message for reading.
-func show(content string, t terminal) string {
-	width, colour := screen(t.Out)
-	return strings.TrimRight(view.Render(content, width, colour), "\n") + "\n\n"
 }
 
 // heading says who wrote a message, where and when.

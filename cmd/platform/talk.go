@@ -27,11 +27,6 @@ func talk(ctx context.Context, client *zulip.Client, t terminal, at place) error
 	if err != nil {
 		return fmt.Errorf("chat: %w", err)
 	}
-	w, err := newWatch(ctx, client)
-	if err != nil {
-		return err
-	}
-	defer w.close(ctx)
 	if at.Stream == "" {
 		at = place{Stream: "walkthroughs", Topic: "chat"}
 	}
@@ -39,7 +34,9 @@ func talk(ctx context.Context, client *zulip.Client, t terminal, at place) error
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines, events, failed := make(chan string), make(chan []zulip.Event), make(chan error, 1)
+	heard := follow(ctx, client, func(context.Context) error { return nil })
+	defer heard.close()
+	lines := make(chan string)
 	// A read of the terminal cannot be cancelled: this goroutine ends with the
 	// process, or with the line after the one that ended the conversation.
 	go func() {
@@ -52,32 +49,15 @@ func talk(ctx context.Context, client *zulip.Client, t terminal, at place) error
 			}
 		}
 	}()
-	done := make(chan struct{})
-	defer func() { cancel(); <-done }()
-	go func() {
-		defer close(done)
-		for {
-			batch, err := w.next(ctx)
-			if err != nil {
-				failed <- err
-				return
-			}
-			select {
-			case events <- batch:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
 	s := &conversation{asker: a, t: t, at: at, me: me.ID}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-failed:
+		case err := <-heard.failed:
 			return err
-		case batch := <-events:
-			s.hear(batch)
+		case e := <-heard.events:
+			s.hear(e)
 		case line, ok := <-lines:
 			if !ok || strings.TrimSpace(line) == "/quit" {
 				return nil
@@ -98,14 +78,12 @@ type conversation struct {
 }
 
 // hear prints what others wrote, and what they changed.
-func (c *conversation) hear(batch []zulip.Event) {
-	for _, e := range batch {
-		switch {
-		case e.Type == "message" && e.Message != nil && e.Message.SenderID != c.me:
-			fmt.Fprint(c.t.Out, heading(*e.Message), show(e.Message.Content, c.t))
-		case e.Type == "update_message" && e.Content != "" && !working(e.Content):
-			fmt.Fprintf(c.t.Out, "(edited)\n%s", show(e.Content, c.t))
-		}
+func (c *conversation) hear(e zulip.Event) {
+	switch {
+	case e.Type == "message" && e.Message != nil && e.Message.SenderID != c.me:
+		fmt.Fprint(c.t.Out, heading(*e.Message), c.asker.show(e.Message.Content, c.t))
+	case e.Type == "update_message" && e.Content != "" && !working(e.Content):
+		fmt.Fprintf(c.t.Out, "(edited)\n%s", c.asker.show(e.Content, c.t))
 	}
 }
 
@@ -130,7 +108,7 @@ func (c *conversation) say(ctx context.Context, line string) error {
 	case "/streams":
 		return c.streams(ctx)
 	}
-	_, _, err := c.asker.post(ctx, c.at, line)
+	_, err := c.asker.post(ctx, c.at, line)
 	var refused *zulip.Error
 	if errors.As(err, &refused) && !refused.Fatal() {
 		fmt.Fprintln(c.t.Out, refused.Msg)

@@ -31,39 +31,18 @@ func (u *upCmd) walk(ctx context.Context, t terminal, p *server.Platform, down c
 	if err != nil {
 		return err
 	}
-	w, err := newWatch(ctx, client)
-	if err != nil {
-		return err
-	}
-	defer w.close(ctx)
 	to := place{Stream: server.StreamWalkthroughs, Topic: u.Walkthrough}
 	text := "@walkthrough " + u.Walkthrough
-	id, _, err := a.post(ctx, to, text)
-	if err != nil {
+	asked := make(chan int64, 1)
+	heard := follow(ctx, client, func(ctx context.Context) error {
+		id, err := a.post(ctx, to, text)
+		asked <- id
 		return err
-	}
+	})
+	defer heard.close()
 	fmt.Fprintf(t.Out, "#%s > %s\nDev Developer: %s\n\n", to.Stream, to.Topic, text)
 
-	watching, cancel := context.WithCancel(ctx)
-	events, failed := make(chan []zulip.Event), make(chan error, 1)
-	finished := make(chan struct{})
-	defer func() { cancel(); <-finished }()
-	go func() {
-		defer close(finished)
-		for {
-			batch, err := w.next(watching)
-			if err != nil {
-				failed <- err
-				return
-			}
-			select {
-			case events <- batch:
-			case <-watching.Done():
-				return
-			}
-		}
-	}()
-	s := &walking{t: t, spin: newSpinner(t.Out), asked: id, seen: map[int64]bool{}}
+	s := &walking{asker: a, t: t, spin: newSpinner(t.Out), seen: map[int64]bool{}, marks: map[int64]string{}}
 	defer s.spin.clear()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -74,10 +53,11 @@ func (u *upCmd) walk(ctx context.Context, t terminal, p *server.Platform, down c
 		case err := <-down:
 			down <- err
 			return errStopped
-		case err := <-failed:
+		case err := <-heard.failed:
 			return err
-		case batch := <-events:
-			s.hear(batch, time.Now())
+		case s.asked = <-asked:
+		case e := <-heard.events:
+			s.hear(e, time.Now())
 		case now := <-tick.C:
 			s.spin.tick(now)
 			if done, err := s.ended(ctx, p, now); done {
@@ -87,31 +67,33 @@ func (u *upCmd) walk(ctx context.Context, t terminal, p *server.Platform, down c
 	}
 }
 
+// outcomes are the reactions that a bot puts on a message when it has finished with it.
+var outcomes = []string{bots.ReactionDone, bots.ReactionRefused, bots.ReactionFailed}
+
 // walking is what was seen of a walkthrough so far.
 type walking struct {
-	t       terminal
-	spin    *spinner
-	asked   int64          // the message that asked for it
-	seen    map[int64]bool // messages of the stream
-	outcome string         // the bot's reaction on the message that asked
-	heard   time.Time      // when the last event came
-	asking  time.Time      // when the run's state was last asked for
+	asker  *asker
+	t      terminal
+	spin   *spinner
+	asked  int64            // the message that asked for it
+	seen   map[int64]bool   // messages of the stream
+	marks  map[int64]string // outcomes that bots put on messages
+	heard  time.Time        // when the last event came
+	asking time.Time        // when the run's state was last asked for
 }
 
 // hear shows what was posted, and what became of it: a message that says that
 // work is under way is a line of progress until it is edited into its final form.
-func (s *walking) hear(batch []zulip.Event, now time.Time) {
+func (s *walking) hear(e zulip.Event, now time.Time) {
 	s.heard = now
-	for _, e := range batch {
-		switch {
-		case e.Type == "message" && e.Message != nil && e.Message.ID > s.asked && e.Message.Stream() == server.StreamWalkthroughs:
-			s.seen[e.Message.ID] = true
-			s.message(e.Message.Content, now)
-		case e.Type == "update_message" && s.seen[e.MessageID] && e.Content != "":
-			s.message(e.Content, now)
-		case e.Type == "reaction" && e.Op == "add" && e.MessageID == s.asked && slices.Contains(outcomes, e.Emoji):
-			s.outcome = e.Emoji
-		}
+	switch {
+	case e.Type == "message" && e.Message != nil && e.Message.Stream() == server.StreamWalkthroughs && e.Message.SenderName == "walkthrough":
+		s.seen[e.Message.ID] = true
+		s.message(e.Message.Content, now)
+	case e.Type == "update_message" && s.seen[e.MessageID] && e.Content != "":
+		s.message(e.Content, now)
+	case e.Type == "reaction" && e.Op == "add" && slices.Contains(outcomes, e.Emoji):
+		s.marks[e.MessageID] = e.Emoji
 	}
 }
 
@@ -122,7 +104,7 @@ func (s *walking) message(content string, now time.Time) {
 	}
 	s.spin.clear()
 	s.spin.what = ""
-	fmt.Fprint(s.t.Out, show(content, s.t))
+	fmt.Fprint(s.t.Out, s.asker.show(content, s.t))
 }
 
 // firstLine is a message's title without its mark.
@@ -137,14 +119,15 @@ const quietAfter = 300 * time.Millisecond
 // ended tells whether the bot has finished and everything it said was shown;
 // err says why the walkthrough did not hold.
 func (s *walking) ended(ctx context.Context, p *server.Platform, now time.Time) (done bool, err error) {
-	if s.outcome == "" || now.Sub(s.heard) < quietAfter || now.Sub(s.asking) < quietAfter {
+	outcome := s.marks[s.asked]
+	if outcome == "" || now.Sub(s.heard) < quietAfter || now.Sub(s.asking) < quietAfter {
 		return false, nil
 	}
 	s.asking = now
 	if owed, err := p.Owed(ctx); err != nil || owed > 0 {
 		return err != nil, err
 	}
-	if s.outcome == bots.ReactionRefused {
+	if outcome == bots.ReactionRefused {
 		return true, errors.New("the walkthrough was refused; the answer above says why")
 	}
 	runs, err := p.Flow().Walkthroughs(ctx)

@@ -295,7 +295,7 @@ func gitHooksAndStatuses(t *testing.T, git flowclient.Git) {
 		require.NoError(t, git.SetStatus(t.Context(), repo.Name, made.SHA, flowclient.CommitStatus{Context: "platform/manifests", State: state, Description: "created 1", URL: "http://127.0.0.1:9/run"}))
 	}
 	requireInvalid(t, git.SetStatus(t.Context(), repo.Name, made.SHA[:8], flowclient.CommitStatus{Context: "x", State: "success"}), "sha")
-	require.Error(t, git.SetStatus(t.Context(), repo.Name, made.SHA, flowclient.CommitStatus{Context: "x", State: "splendid"}))
+	requireInvalid(t, git.SetStatus(t.Context(), repo.Name, made.SHA, flowclient.CommitStatus{Context: "x", State: "splendid"}), "state")
 }
 
 func gitUnknown(t *testing.T, git flowclient.Git) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	sdk "code.gitea.io/sdk/gitea"
@@ -93,6 +94,9 @@ func commit(c *sdk.Commit) flowclient.Commit {
 	return out
 }
 
+// states are those of flowclient.CommitStatus; Gitea takes any word.
+var states = []string{"pending", "success", "failure", "error"}
+
 // SetStatus adds a status beside a commit; the newest of each context counts.
 func (c *Client) SetStatus(ctx context.Context, repo, sha string, s flowclient.CommitStatus) error {
 	owner, name, err := split(repo)
@@ -101,6 +105,9 @@ func (c *Client) SetStatus(ctx context.Context, repo, sha string, s flowclient.C
 	}
 	if !wholeSHA.MatchString(sha) {
 		return &flowclient.Invalid{Field: "sha", Value: sha, Why: "want a whole SHA"}
+	}
+	if !slices.Contains(states, s.State) {
+		return &flowclient.Invalid{Field: "state", Value: s.State, Why: "want one of " + strings.Join(states, ", ")}
 	}
 	api, err := c.api(ctx)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,161 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"platform.dev/platform/fixtures"
 	"platform.dev/platform/flowclient"
-	"platform.dev/platform/flowclient/flowtest"
-	"platform.dev/platform/flowclient/store"
 )
-
-// bench is a controller whose world can be meddled with.
-type bench struct {
-	*flowclient.Controller
-	t     *testing.T
-	plane *flowtest.Plane
-	store *store.Store
-	now   time.Time
-	keys  int
-
-	before  func(op string, kind flowclient.Kind) error // called before each call to the control plane
-	noted   atomic.Int64
-	changed flowclient.Deps // what the controller was made of
-}
-
-// meddled is a control plane with something done before each call.
-type meddled struct {
-	flowclient.ControlPlane
-	b *bench
-}
-
-func (m meddled) call(op string, kind flowclient.Kind) error {
-	before := m.b.before
-	if before == nil {
-		return nil
-	}
-	m.b.before = nil // what it does itself is not meddled with
-	err := before(op, kind)
-	if m.b.before == nil {
-		m.b.before = before
-	}
-	return err
-}
-
-func (m meddled) List(ctx context.Context, kind flowclient.Kind, f flowclient.Filter) ([]flowclient.Object, error) {
-	if err := m.call("list", kind); err != nil {
-		return nil, err
-	}
-	return m.ControlPlane.List(ctx, kind, f)
-}
-
-func (m meddled) Create(ctx context.Context, o flowclient.Object) (flowclient.Object, error) {
-	if err := m.call("create", o.Kind); err != nil {
-		return flowclient.Object{}, err
-	}
-	return m.ControlPlane.Create(ctx, o)
-}
-
-func (m meddled) Update(ctx context.Context, o flowclient.Object) (flowclient.Object, error) {
-	if err := m.call("update", o.Kind); err != nil {
-		return flowclient.Object{}, err
-	}
-	return m.ControlPlane.Update(ctx, o)
-}
-
-func (m meddled) Delete(ctx context.Context, kind flowclient.Kind, name string) error {
-	if err := m.call("delete", kind); err != nil {
-		return err
-	}
-	return m.ControlPlane.Delete(ctx, kind, name)
-}
-
-func (m meddled) RunLog(ctx context.Context, run, stage string) ([]flowclient.LogLine, error) {
-	if err := m.call("log", flowclient.KindWorkflowRun); err != nil {
-		return nil, err
-	}
-	return m.ControlPlane.RunLog(ctx, run, stage)
-}
-
-func newBench(t *testing.T) *bench {
-	t.Helper()
-	b := &bench{t: t, now: noon, store: fresh(t)}
-	b.plane = flowtest.NewPlane(func() time.Time { return b.now })
-	b.changed = flowclient.Deps{
-		ControlPlane: meddled{b.plane, b}, Git: b.plane, Cluster: b.plane, Prober: b.plane,
-		Journal: b.store, Locks: b.store, Sightings: b.store, Runs: b.store, Templates: fixtures.Templates(),
-		Now: func() time.Time { return b.now }, Noted: func() { b.noted.Add(1) },
-		Settings: flowclient.Settings{Owner: "platform", Floors: flowclient.DefaultFloors(), BuildPage: func(run string) string { return "http://workflow/runs/" + run }},
-	}
-	var err error
-	b.Controller, err = flowclient.New(b.changed)
-	require.NoError(t, err)
-	return b
-}
-
-func (b *bench) origin() flowclient.Origin {
-	b.keys++
-	return flowclient.Origin{Key: fmt.Sprint("test:", b.keys), Who: "developer"}
-}
-
-// shop scaffolds the project shop and promotes its first commit.
-func (b *bench) shop() {
-	b.t.Helper()
-	_, err := b.Scaffold(b.t.Context(), flowclient.ScaffoldRequest{Origin: b.origin(), Template: "static", Project: "shop", Walkthrough: true})
-	require.NoError(b.t, err)
-	b.promoted()
-}
-
-func (b *bench) push(text string) flowclient.Commit {
-	b.t.Helper()
-	c, err := b.Commit(b.t.Context(), flowclient.CommitRequest{Origin: b.origin(), Project: "shop", Message: text, Files: map[string]string{"x": text}})
-	require.NoError(b.t, err)
-	return c
-}
-
-func (b *bench) promote() flowclient.ComponentOutcome {
-	b.t.Helper()
-	out, err := b.Promote(b.t.Context(), flowclient.Promotion{Origin: b.origin(), Project: "shop"})
-	require.NoError(b.t, err)
-	require.Len(b.t, out.Components, 1)
-	return out.Components[0]
-}
-
-func (b *bench) promoted() {
-	b.t.Helper()
-	require.Equal(b.t, flowclient.Promoted, b.promote().Result)
-}
-
-func (b *bench) annotate(kind flowclient.Kind, name, key, value string) {
-	b.t.Helper()
-	o, err := b.plane.Get(b.t.Context(), kind, name)
-	require.NoError(b.t, err)
-	o.Metadata.Annotations[key] = value
-	_, err = b.plane.Update(b.t.Context(), o)
-	require.NoError(b.t, err)
-}
-
-func (b *bench) events(kind string) (found []flowclient.Event) {
-	b.t.Helper()
-	events, err := b.store.Events(b.t.Context(), 0, 1000)
-	require.NoError(b.t, err)
-	for _, e := range events {
-		if e.Kind == kind {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
-// once runs do before the first call of the kind.
-func (b *bench) once(op string, kind flowclient.Kind, do func()) {
-	done := false
-	b.before = func(o string, k flowclient.Kind) error {
-		if !done && o == op && k == kind {
-			done = true
-			do()
-		}
-		return nil
-	}
-}
 
 func TestStagingThatMovesOnSupersedesThePromotion(t *testing.T) {
 	b := newBench(t)
@@ -192,25 +38,6 @@ func TestStagingThatMovesOnSupersedesThePromotion(t *testing.T) {
 	assert.Contains(t, string(settled.Outcome), `"result":"superseded"`)
 	assert.Contains(t, string(settled.Outcome), "staging moved on to")
 	assert.Len(t, b.events(flowclient.EventPromoted), 2, "nothing was moved, nothing is announced")
-}
-
-// planned is the intent that a promotion of the project has now, as a process
-// that died right after recording it left it.
-func planned(b *bench, project string) flowclient.Intent {
-	b.t.Helper()
-	origin := b.origin()
-	out, err := b.Promote(b.t.Context(), flowclient.Promotion{Origin: origin, Project: project, DryRun: true})
-	require.NoError(b.t, err)
-	type move struct {
-		Outcome flowclient.ComponentOutcome `json:"outcome"`
-	}
-	moves := []move{}
-	for _, o := range out.Components {
-		moves = append(moves, move{o})
-	}
-	body, err := json.Marshal(map[string]any{"project": project, "origin": origin, "moves": moves})
-	require.NoError(b.t, err)
-	return flowclient.Intent{Key: origin.Key, Kind: "promote", Who: origin.Who, At: b.now, Body: body}
 }
 
 func TestALockSetBetweenDecisionAndPinHolds(t *testing.T) {
@@ -290,6 +117,22 @@ func TestWhatHasToWaitIsToldAndMayBeAskedForAgain(t *testing.T) {
 	assert.Equal(t, flowclient.Promoted, out.Components[0].Result)
 }
 
+func TestAPinThatTheControlPlaneRefusesIsTheComponentsOutcome(t *testing.T) {
+	b := newBench(t)
+	b.shop()
+	b.push("second")
+	b.before = func(op string, kind flowclient.Kind) error {
+		if op == "update" && kind == flowclient.KindReleaseBinding {
+			return &flowclient.Invalid{Field: "spec.releaseName", Value: "x", Why: "is frozen"}
+		}
+		return nil
+	}
+	one := b.promote()
+	assert.Equal(t, flowclient.Superseded, one.Result)
+	assert.Contains(t, one.Sentence, "is frozen")
+	assert.Len(t, b.events(flowclient.EventPromoted), 1)
+}
+
 func TestAKeyIsForOneKindOfRequest(t *testing.T) {
 	b := newBench(t)
 	b.shop()
@@ -297,6 +140,86 @@ func TestAKeyIsForOneKindOfRequest(t *testing.T) {
 	var invalid *flowclient.Invalid
 	require.ErrorAs(t, err, &invalid)
 	assert.Equal(t, "was used before, for a promote", invalid.Why)
+}
+
+func TestWhatIsGoneEndsWhatWasBegunInsteadOfBlockingIt(t *testing.T) {
+	b := newBench(t)
+	b.shop()
+	b.push("second")
+	in, _, err := b.store.Begin(t.Context(), planned(b, "shop"))
+	require.NoError(t, err)
+	require.NoError(t, b.plane.Delete(t.Context(), flowclient.KindProject, "shop"))
+	require.NoError(t, b.Pass(t.Context(), true))
+	settled, _, err := b.store.Find(t.Context(), in.Key)
+	require.NoError(t, err)
+	assert.Contains(t, string(settled.Outcome), "this could not be finished: Project \\\"shop\\\" does not exist any more.")
+	assert.Len(t, b.events(flowclient.EventPromoted), 1)
+}
+
+func TestACommitThatCannotBePushedIsTriedAgainAndHoldsUpNoPromotion(t *testing.T) {
+	b := newBench(t)
+	b.shop()
+	b.push("second")
+	away := atomic.Bool{}
+	away.Store(true)
+	deps := b.deps
+	deps.Git = noPush{Git: b.plane, away: &away}
+	c, err := flowclient.New(deps)
+	require.NoError(t, err)
+	request := flowclient.CommitRequest{Origin: b.origin(), Project: "shop", Message: "third", Files: map[string]string{"x": "3"}}
+	_, err = c.Commit(t.Context(), request)
+	require.ErrorContains(t, err, "connection refused")
+	out, err := c.Promote(t.Context(), flowclient.Promotion{Origin: b.origin(), Project: "shop"})
+	require.NoError(t, err)
+	assert.Equal(t, flowclient.Promoted, out.Components[0].Result)
+	require.Error(t, c.Pass(t.Context(), true))
+	away.Store(false)
+	require.NoError(t, c.Pass(t.Context(), true))
+	done, err := c.Commit(t.Context(), request)
+	require.NoError(t, err)
+	commits, err := b.plane.Commits(t.Context(), "platform/shop", "main", 10)
+	require.NoError(t, err)
+	require.Len(t, commits, 3)
+	assert.Equal(t, done.SHA, commits[0].SHA)
+}
+
+func TestBadInputFoundLateIsToldAsSuchEachTime(t *testing.T) {
+	b := newBench(t)
+	b.shop()
+	deps := b.deps
+	deps.Git = noChange{b.plane}
+	c, err := flowclient.New(deps)
+	require.NoError(t, err)
+	request := flowclient.CommitRequest{Origin: b.origin(), Project: "shop", Message: "m", Files: map[string]string{"x": "3"}}
+	for range 2 {
+		_, err = c.Commit(t.Context(), request)
+		var invalid *flowclient.Invalid
+		require.ErrorAs(t, err, &invalid)
+		assert.Equal(t, "files", invalid.Field)
+	}
+	open, err := b.store.Open(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, open)
+}
+
+// noChange is a git server that has every file already.
+type noChange struct{ flowclient.Git }
+
+func (noChange) Push(context.Context, flowclient.Push) (flowclient.Commit, error) {
+	return flowclient.Commit{}, &flowclient.Invalid{Field: "files", Value: "x", Why: "no change"}
+}
+
+// noPush is a git server that cannot be pushed to while away.
+type noPush struct {
+	flowclient.Git
+	away *atomic.Bool
+}
+
+func (g noPush) Push(ctx context.Context, p flowclient.Push) (flowclient.Commit, error) {
+	if g.away.Load() {
+		return flowclient.Commit{}, &flowclient.Upstream{Part: "git server", Err: errors.New("connection refused")}
+	}
+	return g.Git.Push(ctx, p)
 }
 
 func TestAListingThatFailsRemovesNothing(t *testing.T) {
@@ -352,6 +275,27 @@ func TestTeardownLeavesWhatNoWalkthroughMade(t *testing.T) {
 	assert.Equal(t, []string{w.Project}, out.Projects, "by name it goes")
 }
 
+func TestAProjectThatSomebodyElseBeganToUseMeanwhileStays(t *testing.T) {
+	b := newBench(t)
+	b.shop()
+	b.once("delete", flowclient.KindReleaseBinding, func() {
+		_, err := b.plane.Create(t.Context(), flowclient.Object{Kind: flowclient.KindComponent, Metadata: flowclient.Metadata{Name: "mine"},
+			Spec: json.RawMessage(`{"owner":{"projectName":"shop"}}`)})
+		require.NoError(t, err)
+	})
+	out, err := b.Teardown(t.Context(), flowclient.TeardownRequest{Origin: b.origin(), Scope: "all"})
+	require.NoError(t, err)
+	assert.Empty(t, out.Projects)
+	assert.Contains(t, strings.Join(out.Refused, ""), "component mine, which carries no label")
+	assert.Empty(t, b.events(flowclient.EventRemoved))
+	for kind, name := range map[flowclient.Kind]string{flowclient.KindProject: "shop", flowclient.KindComponent: "mine"} {
+		_, err := b.plane.Get(t.Context(), kind, name)
+		require.NoError(t, err)
+	}
+	_, err = b.plane.Commits(t.Context(), "platform/shop", "main", 1)
+	require.NoError(t, err, "its repository stays, too")
+}
+
 func TestAWalkthroughNeedsItsMemory(t *testing.T) {
 	b := newBench(t)
 	b.plane.Free = 999_999_999
@@ -385,7 +329,7 @@ func TestAFailedBuildWaitsForItsLogAndIsThenToldWithout(t *testing.T) {
 	b.before = nil
 	require.NoError(t, b.Pass(t.Context(), true))
 	assert.Len(t, b.events(flowclient.EventBuildFailed), 1)
-	again, err := flowclient.New(b.changed)
+	again, err := flowclient.New(b.deps)
 	require.NoError(t, err)
 	before := b.noted.Load()
 	require.NoError(t, again.Pass(t.Context(), true))
@@ -400,7 +344,7 @@ func TestStateTellsOfAPassThatFails(t *testing.T) {
 	broken.Store(true)
 	b.before = nil
 	away := outage{ControlPlane: b.plane, broken: &broken}
-	deps := b.changed
+	deps := b.deps
 	deps.ControlPlane = away
 	deps.Settings.PassEvery = 5 * time.Millisecond
 	c, err := flowclient.New(deps)
@@ -446,7 +390,7 @@ func TestATemplateThatDoesNotRenderMakesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			deps := b.changed
+			deps := b.deps
 			deps.Templates = files
 			c, err := flowclient.New(deps)
 			require.NoError(t, err)
@@ -463,7 +407,7 @@ func TestATemplateThatDoesNotRenderMakesNothing(t *testing.T) {
 
 func TestAControllerNamesWhatItMisses(t *testing.T) {
 	b := newBench(t)
-	deps := b.changed
+	deps := b.deps
 	deps.Prober = nil
 	_, err := flowclient.New(deps)
 	require.EqualError(t, err, "flow controller: Prober is missing")

@@ -142,6 +142,36 @@ func admitRun(_ *tx, o, old *object) error {
 	return nil
 }
 
+// admitBinding refuses a second binding of a component in an environment.
+func admitBinding(t *tx, o, old *object) error {
+	if old != nil {
+		return nil
+	}
+	component, environment := t.s.ref(*o, refComponent), t.s.ref(*o, refEnvironment)
+	there, err := t.find(selection{kind: o.kind, refs: map[string]string{refComponent: component, refEnvironment: environment}, limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		return unprocessable("spec.environment", environment, "component '%s' is bound there by '%s' already; change that binding", component, there[0].name)
+	}
+	return nil
+}
+
+// spareNamedRelease refuses to delete a release while a binding runs it or could roll back to it.
+func spareNamedRelease(t *tx, o object) error {
+	for _, by := range []struct{ field, how string }{{refRelease, "is bound to it"}, {refDisplaced, "can roll back to it"}} {
+		bindings, err := t.find(selection{kind: flowclient.KindReleaseBinding, refs: map[string]string{by.field: o.name}, limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(bindings) > 0 {
+			return say(http.StatusConflict, "ComponentRelease '%s' is in use: ReleaseBinding '%s' %s; repoint or delete the binding first", o.name, bindings[0].name, by.how)
+		}
+	}
+	return nil
+}
+
 // randomHex is 8 hex digits, the tail of a run's name.
 func randomHex() string {
 	var b [4]byte

@@ -173,10 +173,11 @@ func unwired(release object) (needs unmet, found bool) {
 }
 
 // reportBinding tells an outcome in OpenChoreo's conditions and the interface
-// document's, unless the binding has become another or is going meanwhile.
+// document's, unless the binding has become another, asks for something else or
+// is going meanwhile: what was seen then is no longer about it, and it is looked at again.
 func (t *tx) reportBinding(seen object, out outcome) error {
 	o, err := t.get(seen.kind, seen.name)
-	if isMissing(err) || err == nil && (o.uid != seen.uid || o.deleted != nil) {
+	if isMissing(err) || err == nil && (o.uid != seen.uid || o.generation != seen.generation || o.deleted != nil) {
 		return nil
 	}
 	if err != nil {
@@ -186,12 +187,34 @@ func (t *tx) reportBinding(seen object, out outcome) error {
 	if err != nil {
 		return err
 	}
-	c.generation = seen.generation
 	out.tell(c)
-	updated := seen.specUpdated
+	updated := o.specUpdated
 	return t.reportStatus(o, flowclient.ReleaseBindingStatus{
-		ObservedGeneration: seen.generation, LastSpecUpdateTime: &updated, Conditions: c.after, Endpoints: out.endpoints,
+		ObservedGeneration: o.generation, LastSpecUpdateTime: &updated, Conditions: c.after, Endpoints: out.endpoints,
 	}, false)
+}
+
+// reportRepointed takes Ready back in the transaction that repoints a binding:
+// until its controller has seen it, Ready would speak of the release before.
+func (t *tx) reportRepointed(o object) error {
+	st, err := decode[flowclient.ReleaseBindingStatus](o.status)
+	if err != nil || len(o.status) == 0 {
+		return err
+	}
+	c, err := observe(o, t.now)
+	if err != nil {
+		return err
+	}
+	c.generation = st.ObservedGeneration
+	for _, old := range st.Conditions {
+		holds, reason, message := old.Status == "True", old.Reason, old.Message
+		if old.Type == condReady || old.Type == condResourcesReady || old.Type == condProgressing {
+			holds, reason, message = old.Type == condProgressing, reasonProgressing, messageBeingDelivered
+		}
+		c.set(old.Type, holds, reason, message)
+	}
+	st.Conditions = c.after
+	return t.reportStatus(o, st, false)
 }
 
 // The condition types of a ReleaseBinding beside the shared ones. Synced is the
@@ -248,7 +271,7 @@ func (out outcome) readiness() (ready bool, reason, message string) {
 	case out.undeploy:
 		return false, reasonUndeployed, "spec.state is Undeploy"
 	case out.status.Ready:
-		return true, reasonResourcesReady, ""
+		return true, reasonResourcesReady, out.status.Message
 	}
 	reason, message = out.status.Reason, out.status.Message
 	if reason == "" {

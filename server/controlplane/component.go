@@ -61,7 +61,10 @@ func (t *tx) autoDeploy(component object, release string) error {
 	if repointed.spec, err = withField(binding.spec, "releaseName", release); err != nil {
 		return err
 	}
-	return t.replace(binding, &repointed)
+	if err := t.replace(binding, &repointed); err != nil {
+		return err
+	}
+	return t.reportRepointed(repointed)
 }
 
 // bind makes the root environment's binding.

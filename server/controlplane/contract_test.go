@@ -1,14 +1,13 @@
 package controlplane_test
 
 import (
+	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"sync"
 	"testing"
-
-	"context"
-	"log/slog"
 
 	"github.com/stretchr/testify/require"
 

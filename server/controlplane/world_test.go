@@ -24,7 +24,7 @@ const (
 	token    = "token-of-the-test"
 	secret   = "s3cret-hook"
 	soon     = 10 * time.Second
-	interval = 5 * time.Millisecond
+	interval = 2 * time.Millisecond
 )
 
 // world is a control plane that runs, with a builder and a runtime that the test plays.

@@ -171,22 +171,26 @@ func (s *Server) heads(ctx context.Context) ([]delivery, error) {
 	return heads, rows.Err()
 }
 
-// lingering is ctx with its end put off by the grace that a stop gives to what has begun.
-func lingering(ctx context.Context) (context.Context, context.CancelFunc) {
+// lingering is ctx with its end put off by the grace that a stop gives to what
+// has begun. done frees what it holds.
+func lingering(ctx context.Context) (longer context.Context, done func()) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() {
+	forget := context.AfterFunc(ctx, func() {
 		timer := time.AfterFunc(web.ShutdownGrace, cancel)
 		context.AfterFunc(longer, func() { timer.Stop() })
 	})
-	return longer, cancel
+	return longer, func() {
+		forget()
+		cancel()
+	}
 }
 
 // attempt sends a delivery once and records what came of it. A stop lets it
 // end, so that what was accepted is not sent again by the next start; an
 // attempt that is cut off all the same is not counted.
 func (s *Server) attempt(ctx context.Context, d delivery) {
-	sending, cancel := lingering(ctx)
-	defer cancel()
+	sending, done := lingering(ctx)
+	defer done()
 	answer, err := s.send(sending, d)
 	if sending.Err() != nil && err != nil {
 		return

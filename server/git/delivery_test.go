@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -191,6 +192,31 @@ func TestIdleTellsWhenWaitingEnds(t *testing.T) {
 	defer cancel()
 	require.ErrorIs(t, w.srv.Idle(short), context.DeadlineExceeded)
 	close(release)
+	w.idle()
+	assert.Equal(t, 1, len(hooks.all()))
+}
+
+func TestAStopLetsADeliveryThatIsUnderWayEnd(t *testing.T) {
+	w := begin(t, nil)
+	hooks := listenForHooks(t)
+	entered, release := make(chan struct{}), make(chan struct{})
+	hooks.answer = func(int, received) int { close(entered); <-release; return http.StatusOK } // a second one would panic
+	w.seeded("demo")
+	w.hook("demo", hooks.URL)
+	pushFile(t, w.checkout("demo", adminToken), "one")
+	<-entered
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); w.stop() }()
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil
+	}, 10*time.Second, 5*time.Millisecond, "the server stops")
+	close(release)
+	<-stopped
+	w.restart(nil)
 	w.idle()
 	assert.Equal(t, 1, len(hooks.all()))
 }

@@ -194,7 +194,7 @@ func (s *Server) recordAll(ctx context.Context) error {
 		return err
 	}
 	for _, repo := range all {
-		if err := s.Record(ctx, repo.full(), s.cfg.AdminUser); err != nil {
+		if err := s.Record(ctx, repo.full(), s.cfg.AdminUser); err != nil && !isUnknown(err) {
 			if ctx.Err() != nil {
 				return err
 			}

@@ -83,8 +83,22 @@ func (s *Server) Record(ctx context.Context, full, who string) error {
 	return s.record(ctx, repo, who)
 }
 
+// current reads the repository's row again, for who waited for its lock: it
+// may have been removed, and made again under the same name.
+func (s *Server) current(ctx context.Context, repo repository) (repository, error) {
+	now, err := s.repository(ctx, repo.full())
+	if err == nil && now.ID != repo.ID {
+		err = unknown("repository", repo.full())
+	}
+	return now, err
+}
+
 // record is Record for who holds the repository's lock.
 func (s *Server) record(ctx context.Context, repo repository, who string) error {
+	repo, err := s.current(ctx, repo)
+	if err != nil {
+		return err
+	}
 	actual, err := s.refsOnDisk(ctx, repo)
 	if err != nil {
 		return err

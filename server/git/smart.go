@@ -66,24 +66,30 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer discard(body)
-	m := s.lock(repo.ID)
+	held := &answer{w: w, hold: true}
+	if err := s.receiveInto(r, backend{repo: repo, service: receivePack, path: "/" + receivePack, body: body}, held); isUnknown(err) {
+		http.Error(w, err.Error(), http.StatusNotFound) // removed while the push arrived
+	} else if err != nil {
+		s.broken(w, r, repo, err)
+	} else {
+		held.release()
+	}
+}
+
+// receiveInto runs a push and records its event under the repository's lock.
+func (s *Server) receiveInto(r *http.Request, b backend, held *answer) error {
+	m := s.lock(b.repo.ID)
 	m.Lock()
 	defer m.Unlock()
-	if _, err := s.repository(r.Context(), repo.full()); err != nil { // removed while we waited
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
+	if _, err := s.current(r.Context(), b.repo); err != nil {
+		return err
 	}
-	held := &answer{w: w, hold: true}
-	err := s.backend(r, backend{repo: repo, service: receivePack, path: "/" + receivePack, body: body}, held)
+	err := s.backend(r, b, held)
 	// Whatever became of the process, a ref that it moved is an event.
-	if err := s.record(context.WithoutCancel(r.Context()), repo, s.cfg.AdminUser); err != nil {
-		s.cfg.Log.ErrorContext(r.Context(), "push is not recorded yet", "repository", repo.full(), "error", err)
+	if err := s.record(context.WithoutCancel(r.Context()), b.repo, s.cfg.AdminUser); err != nil {
+		s.cfg.Log.ErrorContext(r.Context(), "push is not recorded yet", "repository", b.repo.full(), "error", err)
 	}
-	if err != nil {
-		s.broken(w, r, repo, err)
-		return
-	}
-	held.release()
+	return err
 }
 
 // admit finds the repository of the path and tells whether the caller may use
