@@ -28,7 +28,16 @@ type commitBodyShape struct {
 	Committer    signatureShape `json:"committer"`
 	Message      string         `json:"message"`
 	Tree         metaShape      `json:"tree"`
-	Verification any            `json:"verification"` // null: signatures are not checked
+	Verification verification   `json:"verification"`
+}
+
+// verification is what is known of a commit's signature.
+type verification struct {
+	Verified  bool   `json:"verified"`
+	Reason    string `json:"reason"`
+	Signature string `json:"signature"`
+	Signer    any    `json:"signer"`
+	Payload   string `json:"payload"`
 }
 
 type fileShape struct {
@@ -41,8 +50,8 @@ type commitShape struct {
 	metaShape
 	HTMLURL   string          `json:"html_url"`
 	Commit    commitBodyShape `json:"commit"`
-	Author    any             `json:"author"`    // null: authors of commits are no accounts here
-	Committer any             `json:"committer"` // null
+	Author    *userShape      `json:"author"` // null for an address that is not the account's
+	Committer *userShape      `json:"committer"`
 	Parents   []metaShape     `json:"parents"`
 	Files     []fileShape     `json:"files"`
 	Stats     any             `json:"stats"` // null: lines are not counted
@@ -50,6 +59,14 @@ type commitShape struct {
 
 func shapeSignature(p person) signatureShape {
 	return signatureShape{p.Name, p.Email, p.When.Format(time.RFC3339)}
+}
+
+// who is the user when the person has its address, else nobody.
+func (u userShape) who(p person) *userShape {
+	if !strings.EqualFold(p.Email, u.Email) {
+		return nil
+	}
+	return &u
 }
 
 // shapeCommits describes commits with the files that each changed.
@@ -61,7 +78,11 @@ func (s *Server) shapeCommits(ctx context.Context, repo repository, commits []co
 	if err != nil {
 		return nil, err
 	}
-	api := s.apiURL(repo)
+	me, err := s.owner(ctx, s.cfg.AdminUser)
+	if err != nil {
+		return nil, err
+	}
+	api, account := s.apiURL(repo), s.userShape(me)
 	shapes := make([]commitShape, 0, len(commits))
 	for _, c := range commits {
 		shape := commitShape{
@@ -70,7 +91,9 @@ func (s *Server) shapeCommits(ctx context.Context, repo repository, commits []co
 			Commit: commitBodyShape{
 				URL: api + "/git/commits/" + c.SHA, Author: shapeSignature(c.Author), Committer: shapeSignature(c.Committer),
 				Message: c.Message, Tree: metaShape{api + "/git/trees/" + c.Tree, c.Tree, c.Committer.When},
+				Verification: verification{Reason: "signatures are not checked"},
 			},
+			Author: account.who(c.Author), Committer: account.who(c.Committer),
 			Parents: []metaShape{}, Files: []fileShape{},
 		}
 		for _, p := range c.Parents {

@@ -8,6 +8,7 @@ import (
 // hookShape is a hook as Gitea writes one: without its secret.
 type hookShape struct {
 	ID                  int64             `json:"id"`
+	Name                string            `json:"name"` // hooks have none here
 	Type                string            `json:"type"`
 	BranchFilter        string            `json:"branch_filter"`
 	Config              map[string]string `json:"config"`

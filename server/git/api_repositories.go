@@ -19,6 +19,7 @@ type organizationShape struct {
 	Location    string `json:"location"`
 	Visibility  string `json:"visibility"`
 	Username    string `json:"username"`
+	TeamAccess  bool   `json:"repo_admin_change_team_access"` // there are no teams
 }
 
 // getOrganization answers GET /orgs/{org}.

@@ -2,14 +2,18 @@ package git_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"platform.dev/platform/flowclient"
@@ -46,12 +50,14 @@ func TestTheClientKeepsTheGitContractInProcess(t *testing.T) {
 	flowtest.Git(t, func(*testing.T) flowclient.Git { return client })
 }
 
-func TestTheClientKeepsTheGitContractAgainstARealGitea(t *testing.T) {
-	url, token := os.Getenv("PLATFORM_TEST_GITEA_URL"), os.Getenv("PLATFORM_TEST_GITEA_TOKEN")
+// realGitea is a client of the Gitea that the environment names.
+func realGitea(t *testing.T) (url, token string, client *gitea.Client) {
+	t.Helper()
+	url, token = os.Getenv("PLATFORM_TEST_GITEA_URL"), os.Getenv("PLATFORM_TEST_GITEA_TOKEN")
 	if url == "" || token == "" {
 		t.Skip("PLATFORM_TEST_GITEA_URL and PLATFORM_TEST_GITEA_TOKEN name no Gitea")
 	}
-	api, err := sdk.NewClient(url, sdk.SetToken(token), sdk.SetContext(t.Context()))
+	api, err := sdk.NewClient(url, sdk.SetToken(token), sdk.SetContext(t.Context()), sdk.SetGiteaVersion(""))
 	require.NoError(t, err)
 	me, _, err := api.GetMyUserInfo()
 	require.NoError(t, err)
@@ -60,9 +66,69 @@ func TestTheClientKeepsTheGitContractAgainstARealGitea(t *testing.T) {
 		_, _, err = api.CreateOrg(sdk.CreateOrgOption{Name: flowtest.GitOwner})
 		require.NoError(t, err)
 	}
-	client, err := gitea.New(gitea.Config{
+	client, err = gitea.New(gitea.Config{
 		BaseURL: url, Token: token, User: me.UserName, Dir: filepath.Join(t.TempDir(), "scratch"), Now: time.Now, Log: testLog(t),
 	})
 	require.NoError(t, err)
+	return url, token, client
+}
+
+func TestTheClientKeepsTheGitContractAgainstARealGitea(t *testing.T) {
+	_, _, client := realGitea(t)
 	flowtest.Git(t, func(*testing.T) flowclient.Git { return client })
+}
+
+func TestAnswersHaveTheKeysOfARealGiteas(t *testing.T) {
+	url, token, real := realGitea(t)
+	w := begin(t, nil)
+	repo := "platform/shape-" + uuid.NewString()[:8]
+	fill := func(c flowclient.Git) {
+		_, err := c.EnsureRepository(t.Context(), repo, "of a test")
+		require.NoError(t, err)
+		for i, content := range []string{"one", "two"} {
+			made, err := c.Push(t.Context(), flowclient.Push{Repo: repo, Key: content, Message: content, Files: map[string]string{"a": content, fmt.Sprintf("dir/%d", i): content}})
+			require.NoError(t, err)
+			require.NoError(t, c.SetStatus(t.Context(), repo, made.SHA, flowclient.CommitStatus{Context: "c", State: "success"}))
+		}
+		require.NoError(t, c.EnsureHook(t.Context(), repo, flowclient.Hook{URL: "http://127.0.0.1:9/", Secret: "s", Events: []string{"push"}}))
+	}
+	fill(real)
+	t.Cleanup(func() { assert.NoError(t, real.DeleteRepository(context.WithoutCancel(t.Context()), repo)) })
+	fill(w.client())
+	theirs := &world{t: t, base: url}
+	require.Eventually(t, func() bool { // Gitea takes note of a push after it has answered
+		return theirs.call("GET", "/api/v1/repos/"+repo+"/branches/main", "token "+token, nil, nil) == http.StatusOK
+	}, 20*time.Second, 50*time.Millisecond)
+	for _, path := range []string{
+		"/version", "/user", "/orgs/platform", "/repos/" + repo, "/repos/" + repo + "/branches", "/repos/" + repo + "/branches/main",
+		"/repos/" + repo + "/git/refs", "/repos/" + repo + "/git/commits/main", "/repos/" + repo + "/commits",
+		"/repos/" + repo + "/commits/main/status", "/repos/" + repo + "/commits/main/statuses",
+		"/repos/" + repo + "/contents", "/repos/" + repo + "/contents/a", "/repos/" + repo + "/contents/dir",
+		"/repos/" + repo + "/hooks", "/repos/platform/nothing", "/repos/" + repo + "/git/commits/nothing",
+	} {
+		wantStatus := theirs.call("GET", "/api/v1"+path, "token "+token, nil, nil)
+		assert.Equal(t, wantStatus, w.call("GET", "/api/v1"+path, asAdmin, nil, nil), path)
+		if wantStatus == http.StatusOK {
+			var want, got any
+			theirs.call("GET", "/api/v1"+path, "token "+token, nil, &want)
+			w.call("GET", "/api/v1"+path, asAdmin, nil, &got)
+			assert.Empty(t, missing(shape(want), shape(got)), "%s: keys that Gitea answers", path)
+		}
+	}
+}
+
+// missing lists the keys of want that got has not, whatever their types.
+func missing(want, got []string) []string {
+	have := map[string]bool{}
+	for _, p := range got {
+		key, _, _ := strings.Cut(p, " ")
+		have[key] = true
+	}
+	var list []string
+	for _, p := range want {
+		if key, _, _ := strings.Cut(p, " "); !have[key] {
+			list = append(list, p)
+		}
+	}
+	return list
 }
