@@ -20,7 +20,7 @@ import (
 // started is a platform that runs within a test.
 type started struct {
 	*Platform
-	t      *testing.T
+	t      testing.TB
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -41,6 +41,12 @@ func config(t *testing.T, dir string) Config {
 
 // start opens and runs a platform until the test ends or stop is called.
 func start(t *testing.T, cfg Config, before ...func(*Platform)) *started {
+	t.Helper()
+	return startFor(t, cfg, before...)
+}
+
+// startFor is start for benchmarks as well.
+func startFor(t testing.TB, cfg Config, before ...func(*Platform)) *started {
 	t.Helper()
 	p, err := Open(t.Context(), cfg)
 	require.NoError(t, err)

