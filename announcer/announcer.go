@@ -24,7 +24,7 @@ const (
 	Stale = time.Hour
 	// Every is how often the events are read without a Wake.
 	Every = 30 * time.Second
-	// CursorName is the announcer's entry among the cursors; its value is the seq of the last announced event, in decimal. the seq of the last event announced.
+	// CursorName is the announcer's entry among the cursors; its value is the seq of the last announced event, in decimal.
 	CursorName = "announcer"
 	// batch is how many events are read at a time.
 	batch = 200

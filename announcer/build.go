@@ -123,6 +123,8 @@ func span(from, to *time.Time) string {
 	}
 	d := to.Sub(*from)
 	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Minute:
@@ -133,4 +135,4 @@ func span(from, to *time.Time) string {
 }
 
 // short is a commit's SHA as people write it.
-func short(sha string) string { return sha[:min(8, len(sha))] }
+func short(sha string) string { return sha[:min(7, len(sha))] }

@@ -68,7 +68,9 @@ func (a *Announcer) say(ctx context.Context, e flowclient.Event) (s said, ok boo
 	}
 	key, m, err := k.write(e)
 	if err == nil && e.Project == "" {
-		err = fmt.Errorf("%s names no project", e.Key)
+		// The lock of a component that is gone was cleared: there is no stream to tell it in.
+		a.cfg.Log.InfoContext(ctx, "event of no project not announced", "kind", e.Kind, "key", e.Key)
+		return said{}, false
 	}
 	if err != nil {
 		// It will not read better later: passing it keeps the others coming.

@@ -6,7 +6,7 @@ import (
 )
 
 func lockSet(e flowclient.Event, b flowclient.LockEvent) markup.Message {
-	return markup.Message{
+	m := markup.Message{
 		Status: markup.Notice,
 		Title:  markup.Spans(markup.B(e.Component), markup.T(" was locked by "), markup.F(b.Who)),
 		Blocks: []markup.Block{
@@ -14,6 +14,12 @@ func lockSet(e flowclient.Event, b flowclient.LockEvent) markup.Message {
 			markup.Text(markup.T("Promotion and rollback to a locked commit are refused until the lock is cleared.")),
 		},
 	}
+	for _, l := range b.Locks {
+		if l.Note != "" {
+			m.Blocks = append(m.Blocks, markup.Text(markup.B("But "), markup.F(l.Note)))
+		}
+	}
+	return m
 }
 
 func lockCleared(e flowclient.Event, b flowclient.LockEvent) markup.Message {

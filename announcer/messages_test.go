@@ -173,6 +173,18 @@ func TestEveryKindOfEventHasItsMessage(t *testing.T) {
 	}
 }
 
+func TestTheCatalogueHasASampleOfEveryKind(t *testing.T) {
+	sampled := map[string]bool{}
+	for _, m := range Catalogue() {
+		sampled[m.Kind] = true
+	}
+	for kind := range kinds {
+		assert.True(t, sampled["announce."+kind], "no sample of %s", kind)
+	}
+	assert.True(t, sampled["announce.summary"])
+	assert.Len(t, sampled, len(kinds)+1)
+}
+
 func TestEveryGoldenHasAProducer(t *testing.T) {
 	files, err := os.ReadDir(goldens)
 	require.NoError(t, err)
@@ -263,7 +275,7 @@ func TestWhereAnEventIsTold(t *testing.T) {
 func TestTimesReadWell(t *testing.T) {
 	at := func(d time.Duration) *time.Time { t := noon.Add(d); return &t }
 	for want, d := range map[string]time.Duration{
-		"0.0 s": 0, "1.5 s": 1500 * time.Millisecond, "12 s": 12 * time.Second, "1 min 0 s": time.Minute,
+		"0 ms": 0, "66 ms": 66 * time.Millisecond, "1.5 s": 1500 * time.Millisecond, "12 s": 12 * time.Second, "1 min 0 s": time.Minute,
 		"61 min 1 s": time.Hour + time.Minute + 900*time.Millisecond, "": -time.Second,
 	} {
 		assert.Equal(t, want, span(at(0), at(d)))

@@ -167,14 +167,29 @@ func (r *Runtime) putOff(ctx context.Context, row owed, again *RetryError) bool 
 	return false
 }
 
-// drop gives a row up: the chat has said that it will never take it.
+// drop gives a row up: the chat has said that it will never take it. One that
+// was revised meanwhile is read again: what the chat refused is not what is owed.
 func (r *Runtime) drop(ctx context.Context, row owed, why error) bool {
 	r.forget(row)
-	r.cfg.Log.Error("a message is given up", "key", row.key, "error", why)
-	if err := r.cfg.Outbox.Drop(context.WithoutCancel(ctx), row.id, why.Error(), r.cfg.Now()); err != nil {
+	err := r.giveUp(ctx, row, why)
+	switch {
+	case errors.Is(err, errRevised):
+		return false
+	case err != nil:
 		r.cfg.Log.Error("the outbox cannot be written", "key", row.key, "error", err)
 		pause(ctx, storePause)
 		return false
 	}
+	r.cfg.Log.Error("a message is given up", "key", row.key, "error", why)
 	return true
+}
+
+// giveUp records that a row is dropped; errRevised when it is no longer what was read.
+func (r *Runtime) giveUp(ctx context.Context, row owed, why error) error {
+	r.puts.Lock() // no revision falls between looking and dropping
+	defer r.puts.Unlock()
+	if r.revised(row.key) {
+		return errRevised
+	}
+	return r.cfg.Outbox.Drop(context.WithoutCancel(ctx), row.id, why.Error(), r.cfg.Now())
 }

@@ -102,7 +102,7 @@ type Outbox interface {
 	Sent(ctx context.Context, id, rev int64, sentID string, at time.Time) error
 	// Later puts a row off until the instant, keeping why.
 	Later(ctx context.Context, id int64, until time.Time, why string) error
-	// Drop gives a row up for good, keeping why.
+	// Drop gives a row up, keeping why; its next revision, if there is one, is owed again.
 	Drop(ctx context.Context, id int64, why string, at time.Time) error
 }
 

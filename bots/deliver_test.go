@@ -146,6 +146,29 @@ func TestAMessageThatTheChatRefusesIsGivenUpAndHoldsUpNothing(t *testing.T) {
 	})
 }
 
+func TestAnAnswerArrivesThoughTheProgressBeforeItWasRefused(t *testing.T) {
+	for name, pause := range map[string]time.Duration{"after it was given up": time.Minute, "while it is being refused": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, command("walk", commands.Write, func(ctx context.Context, _ commands.Request, reply commands.Reply) error {
+					if err := reply.Progress(ctx, said("test.step", "walking", markup.Working)); err != nil {
+						return err
+					}
+					<-time.After(pause)
+					return reply.Answer(ctx, said("test.walked", "walked", markup.Done))
+				}))
+				w.chat.SetLatency(2 * time.Second)
+				w.chat.Fail(botstest.Fault{Kind: botstest.Refused})
+				stop := w.start(nil)
+				defer stop()
+				w.chat.Say("10", shop, "walk")
+				until(t, "settled", w.settled)
+				assert.Equal(t, []string{"walked"}, w.titles(shop))
+			})
+		})
+	}
+}
+
 func TestMessagesToOnePlaceKeepThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, command("status", commands.Read, echo))

@@ -96,6 +96,13 @@ func (r *Runtime) mayHaveArrived(key string, m markup.Message) (list []markup.Me
 	return list
 }
 
+// revised tells whether a row that is held is no longer what was read.
+func (r *Runtime) revised(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lanes.held[key]
+}
+
 // outdate notes that a row was revised while somebody may hold what it was before.
 func (r *Runtime) outdate(key string) {
 	r.mu.Lock()

@@ -74,8 +74,17 @@ func (c *Controller) BuildLog(ctx context.Context, run, stage string, last int) 
 	return lines, nil
 }
 
-// buildOf reads a run.
+// buildOf reads a run, with its page.
 func (c *Controller) buildOf(o Object) (Build, error) {
+	b, err := readBuild(o)
+	if err == nil && c.deps.Settings.BuildPage != nil {
+		b.URL = c.deps.Settings.BuildPage(b.Run)
+	}
+	return b, err
+}
+
+// readBuild reads a run.
+func readBuild(o Object) (Build, error) {
 	var spec WorkflowRunSpec
 	var status WorkflowRunStatus
 	if err := o.Decode(&spec, &status); err != nil {
@@ -112,9 +121,6 @@ func (c *Controller) buildOf(o Object) (Build, error) {
 			b.FailedStage, b.Message = task.Name, cmp.Or(task.Message, b.Message)
 		}
 	}
-	if c.deps.Settings.BuildPage != nil {
-		b.URL = c.deps.Settings.BuildPage(b.Run)
-	}
 	return b, nil
 }
 
@@ -123,6 +129,9 @@ func (c *Controller) notice(ctx context.Context, o Object) error {
 	b, err := c.buildOf(o)
 	if err != nil || b.Phase == BuildPending || c.noticed[b.Run] == b.Phase {
 		return err
+	}
+	if o.Metadata.Labels[LabelForkOf] != "" {
+		return nil // what a review environment came to is told as such
 	}
 	body, retry := c.describe(ctx, b)
 	if retry != nil {
@@ -156,6 +165,30 @@ func (c *Controller) notice(ctx context.Context, o Object) error {
 	}
 	c.noticed[b.Run] = b.Phase
 	c.deps.Noted()
+	return nil
+}
+
+// phaseNoted is the phase that an event of a build tells.
+var phaseNoted = map[string]string{EventBuildStarted: BuildRunning, EventBuildPassed: BuildSucceeded, EventBuildFailed: BuildFailed}
+
+// recall reads, once, which builds were noted before this process: a start
+// with thousands of runs must not ask the git server about each again.
+func (c *Controller) recall(ctx context.Context) error {
+	const batch = 500
+	for after := int64(0); !c.recalled; {
+		events, err := c.deps.Journal.Events(ctx, after, batch)
+		if err != nil {
+			return fmt.Errorf("builds noted before: %w", err)
+		}
+		for _, e := range events {
+			after = e.Seq
+			run, _, ok := strings.Cut(strings.TrimPrefix(e.Key, "build/"), "/")
+			if phase, build := phaseNoted[e.Kind]; ok && build {
+				c.noticed[run] = phase // in the order of events: the last one is how the run ended
+			}
+		}
+		c.recalled = len(events) < batch
+	}
 	return nil
 }
 

@@ -20,12 +20,6 @@ func (c *Controller) ensureCell(ctx context.Context, in Intent, plan movePlan) e
 	if err != nil {
 		return err
 	}
-	type cellSpec struct {
-		Owner           Owner  `json:"owner"`
-		Environment     string `json:"environment"`
-		ProjectRelease  string `json:"projectRelease,omitempty"`
-		ResourceRelease string `json:"resourceRelease,omitempty"`
-	}
 	latest, err := latestRelease(project)
 	if err != nil {
 		return err
@@ -60,6 +54,14 @@ func (c *Controller) ensureCell(ctx context.Context, in Intent, plan movePlan) e
 		}
 	}
 	return nil
+}
+
+// cellSpec is spec of a ProjectReleaseBinding and of a ResourceReleaseBinding.
+type cellSpec struct {
+	Owner           Owner  `json:"owner"`
+	Environment     string `json:"environment"`
+	ProjectRelease  string `json:"projectRelease,omitempty"`
+	ResourceRelease string `json:"resourceRelease,omitempty"`
 }
 
 // latestRelease is an object's status.latestRelease.name.

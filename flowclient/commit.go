@@ -19,7 +19,9 @@ func (c *Controller) Commit(ctx context.Context, r CommitRequest) (Commit, error
 	if err := r.check(); err != nil {
 		return Commit{}, err
 	}
-	return perform(ctx, c, kindCommit, commitSubject(r.Project), r.Origin, func(ctx context.Context) (any, Commit, bool, error) {
+	asked := r
+	asked.Origin = Origin{}
+	return perform(ctx, c, kindCommit, commitSubject(r.Project), r.Origin, asked, func(ctx context.Context) (any, Commit, bool, error) {
 		_, err := c.deps.ControlPlane.Get(ctx, KindProject, r.Project)
 		return commitPlan{Project: r.Project, Request: r}, Commit{}, false, err
 	})
@@ -68,7 +70,10 @@ func (c *Controller) finishCommit(ctx context.Context, in Intent) (any, []Event,
 		return nil, nil, Refuse("%s has no repository %s with a branch %s to push to.",
 			plan.Project, c.repository(plan.Project), cmp.Or(plan.Request.Branch, mainBranch))
 	}
-	return commit, nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return commit, nil, c.rememberTrace(ctx, commit.SHA, plan.Request.Origin)
 }
 
 // mainBranch is the branch that scaffold pushes and that builds follow.

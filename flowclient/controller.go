@@ -1,6 +1,7 @@
 package flowclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,12 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Deps is what a Controller works with. Everything is required but Now, Log
-// and Noted.
+// Deps is what a Controller works with. Everything is required but what says
+// what happens without it, Now, Log and Noted.
 type Deps struct {
 	ControlPlane ControlPlane
 	Git          Git
@@ -22,6 +24,13 @@ type Deps struct {
 	Locks        LockStore
 	Sightings    Sightings
 	Runs         Runs
+	// Pulls is the pull-request side of the git server. Without it pull requests,
+	// review environments, manifests and Diff are refused; with it Reviews and Applied are required.
+	Pulls   Pulls
+	Reviews PullStore
+	Applied AppliedStore
+	Traces  Traces  // nil: no trace is remembered
+	History History // nil: there is no evidence
 	// Templates holds the project templates: <name>/repository and <name>/objects, both
 	// rendered by text/template over TemplateData. Other directories are passed over.
 	Templates fs.FS
@@ -41,6 +50,10 @@ type Settings struct {
 	DefaultSoak time.Duration           // where a project says none
 	Floors      map[string]int64        // bytes of free memory that a walkthrough of a template needs
 	PassEvery   time.Duration           // between full passes; default 30 s
+	MaxReviews  int                     // review environments at one time; default 2, below 0 none
+	ReviewTTL   time.Duration           // a review environment goes after so long without activity; 0: never
+	ManifestDir string                  // directory of a repository's manifests; default "openchoreo"
+	Namespace   string                  // that manifests may name; default "default"
 }
 
 // HookTarget is where a repository's deliveries go.
@@ -56,6 +69,9 @@ func DefaultFloors() map[string]int64 {
 	return map[string]int64{"static": 1_500_000_000, "rails": 3_500_000_000}
 }
 
+// maxReviews is the review-environment cap of the interface document.
+const maxReviews = 2
+
 // passEvery is the reconcile interval of the interface document.
 const passEvery = 30 * time.Second
 
@@ -65,11 +81,13 @@ type Controller struct {
 	subjects  keyed               // one effect at a time per project
 	finishers map[string]finisher // by Intent.Kind
 
-	wake  chan struct{}
-	dirty dirtySet
+	wake    chan struct{}
+	dirty   dirtySet
+	reviews atomic.Bool // something of a review environment changed since the last pass
 
-	pass    sync.Mutex        // held during a pass
-	noticed map[string]string // run -> phase already noted; guarded by pass
+	pass     sync.Mutex        // held during a pass
+	noticed  map[string]string // run -> phase already noted; guarded by pass
+	recalled bool              // noticed has what was noted before this process; guarded by pass
 
 	status     sync.Mutex
 	lastPass   *time.Time
@@ -85,6 +103,7 @@ func New(d Deps) (*Controller, error) {
 		"Prober": d.Prober == nil, "Journal": d.Journal == nil, "Locks": d.Locks == nil,
 		"Sightings": d.Sightings == nil, "Runs": d.Runs == nil, "Templates": d.Templates == nil,
 		"Settings.Owner": d.Settings.Owner == "",
+		"Reviews":        d.Pulls != nil && d.Reviews == nil, "Applied": d.Pulls != nil && d.Applied == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("flow controller: %s is missing", name)
@@ -102,6 +121,11 @@ func New(d Deps) (*Controller, error) {
 	if d.Settings.PassEvery <= 0 {
 		d.Settings.PassEvery = passEvery
 	}
+	if d.Settings.MaxReviews == 0 {
+		d.Settings.MaxReviews = maxReviews
+	}
+	d.Settings.ManifestDir = cmp.Or(d.Settings.ManifestDir, "openchoreo")
+	d.Settings.Namespace = cmp.Or(d.Settings.Namespace, "default")
 	d.Settings.Floors = maps.Clone(d.Settings.Floors)
 	c := &Controller{deps: d, wake: make(chan struct{}, 1), noticed: map[string]string{}}
 	c.finishers = map[string]finisher{
@@ -110,6 +134,9 @@ func New(d Deps) (*Controller, error) {
 		kindScaffold: c.finishScaffold,
 		kindTeardown: c.finishTeardown,
 		kindCommit:   c.finishCommit,
+		kindOpenPull: c.finishOpenPull,
+		kindMerge:    c.finishMerge,
+		kindSync:     c.finishSync,
 	}
 	return c, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // Delivery joins components with their bindings, releases and builds: what is
 // deployed where and what built it. It reads each kind once, however many
-// components there are.
+// components there are. Review environments are left to Reviews.
 func (c *Controller) Delivery(ctx context.Context) (Delivery, error) {
 	lists := map[Kind][]Object{}
 	for _, kind := range []Kind{KindProject, KindComponent, KindReleaseBinding, KindComponentRelease, KindWorkflowRun} {
@@ -52,6 +52,9 @@ func (c *Controller) Delivery(ctx context.Context) (Delivery, error) {
 			return Delivery{}, err
 		}
 		name := o.Metadata.Name
+		if o.Metadata.Labels[LabelForkOf] != "" {
+			continue
+		}
 		one := ComponentDelivery{Project: spec.Owner.ProjectName, Component: name,
 			Walkthrough: walkthrough[spec.Owner.ProjectName], Environments: deployments[name]}
 		if spec.Workflow != nil {

@@ -17,6 +17,16 @@ const (
 	EventLockCleared   = "lock.cleared"
 	EventScaffolded    = "project.scaffolded"
 	EventRemoved       = "project.removed"
+
+	EventPullOpened = "pull.opened" // opened or reopened
+	EventPullMerged = "pull.merged"
+	EventPullClosed = "pull.closed" // without being merged
+
+	EventReviewQueued    = "review.queued"    // no place is free
+	EventReviewCreated   = "review.created"   // answers for the first time
+	EventReviewUpdated   = "review.updated"   // answers with a newer head
+	EventReviewFailed    = "review.failed"    // the build or the deployment of a head failed
+	EventReviewDestroyed = "review.destroyed" // nothing is left of it
 )
 
 // Event is something that happened, recorded in the same transaction as its
@@ -30,7 +40,7 @@ type Event struct {
 	Project     string          `json:"project"`
 	Component   string          `json:"component,omitempty"`
 	Walkthrough bool            `json:"walkthrough,omitempty"` // a walkthrough's project: announced in the sandbox
-	Body        json.RawMessage `json:"body"`                  // BuildEvent, MoveEvent, LockEvent, ProjectEvent by Kind
+	Body        json.RawMessage `json:"body"`                  // BuildEvent, MoveEvent, LockEvent, ProjectEvent, PullEvent, ReviewEvent by Kind
 }
 
 // BuildEvent is the body of build.started, build.passed and build.failed.
@@ -60,4 +70,19 @@ type ProjectEvent struct {
 	Template   string     `json:"template,omitempty"`
 	Repository Repository `json:"repository,omitzero"`
 	Commit     Commit     `json:"commit,omitzero"`
+}
+
+// PullEvent is the body of pull.opened, pull.merged and pull.closed.
+type PullEvent struct {
+	Pull Pull `json:"pull"`
+}
+
+// ReviewEvent is the body of the events review.*.
+type ReviewEvent struct {
+	Review Review   `json:"review"` // its Place is as it was then
+	Pull   Pull     `json:"pull"`
+	Stage  string   `json:"stage,omitempty"` // that failed
+	Run    string   `json:"run,omitempty"`   // whose stage failed
+	Lines  []string `json:"lines,omitempty"` // last forty of it
+	Why    string   `json:"why,omitempty"`   // a sentence, when it was destroyed or failed
 }

@@ -19,6 +19,9 @@ type Flow interface {
 	Locker
 	Author
 	Walker
+	Puller
+	Syncer
+	Witness
 }
 
 // Reader answers questions and changes nothing.
@@ -70,6 +73,8 @@ type Origin struct {
 	Key  string `json:"key"`            // "zulip:31"; required for every write
 	Who  string `json:"who"`            // persona
 	Link string `json:"link,omitempty"` // the message that asked
+	// Trace is the W3C traceparent that the request came with; remembered against the commit it makes.
+	Trace string `json:"trace,omitempty"`
 }
 
 // Promotion asks to move a project's releases (or one component's) to production, or back.
@@ -129,6 +134,8 @@ type Lock struct {
 	Who         string    `json:"who"`
 	At          time.Time `json:"at"`
 	Releases    []string  `json:"releases"` // names the commit resolved to when it was set: a snapshot for people
+	// Note says where the lock has no effect as things stand; told when it is set, and not kept.
+	Note string `json:"note,omitempty"`
 }
 
 // LockRequest sets or clears a lock.

@@ -2,6 +2,8 @@ package flowclient
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +16,9 @@ const (
 	kindScaffold = "scaffold"
 	kindTeardown = "teardown"
 	kindCommit   = "commit"
+	kindOpenPull = "pull"
+	kindMerge    = "merge"
+	kindSync     = "sync"
 )
 
 // finisher carries out what is left of an intent, reading from the objects how
@@ -32,17 +37,25 @@ type settled struct {
 // perform carries one write request through the write protocol: a known
 // origin key returns what was recorded, or finishes what was begun; else decide
 // makes the plan, which is recorded before the first write. decide may answer
-// by itself (answered true): then nothing is recorded.
-func perform[T any](ctx context.Context, c *Controller, kind, subject string, origin Origin, decide func(ctx context.Context) (plan any, answer T, answered bool, err error)) (T, error) {
+// by itself (answered true): then nothing is recorded. asked is the request
+// without its origin: a key that was used for another one is bad input.
+func perform[T any](ctx context.Context, c *Controller, kind, subject string, origin Origin, asked any, decide func(ctx context.Context) (plan any, answer T, answered bool, err error)) (T, error) {
 	var none T
 	unlock, err := c.subjects.lock(ctx, subject)
 	if err != nil {
 		return none, err
 	}
 	defer unlock()
+	asks, err := fingerprint(kind, asked)
+	if err != nil {
+		return none, err
+	}
 	in, known, err := c.deps.Journal.Find(ctx, origin.Key)
 	if err != nil {
 		return none, err
+	}
+	if known && in.Asked != "" && in.Asked != asks {
+		return none, reused(origin)
 	}
 	if in.Outcome == nil { // new, or begun before a crash: older effects on the subject go first
 		if err := c.resolve(ctx, subject); err != nil {
@@ -58,13 +71,13 @@ func perform[T any](ctx context.Context, c *Controller, kind, subject string, or
 		if err != nil {
 			return none, fmt.Errorf("%s: plan: %w", kind, err)
 		}
-		in, _, err = c.deps.Journal.Begin(ctx, Intent{Key: origin.Key, Kind: kind, Who: origin.Who, At: c.deps.Now(), Body: body})
+		in, _, err = c.deps.Journal.Begin(ctx, Intent{Key: origin.Key, Kind: kind, Asked: asks, Who: origin.Who, At: c.deps.Now(), Body: body})
 		if err != nil {
 			return none, err
 		}
 	}
-	if in.Kind != kind {
-		return none, &Invalid{Field: "origin.key", Value: origin.Key, Why: "was used before, for a " + in.Kind}
+	if in.Kind != kind || in.Asked != "" && in.Asked != asks { // begun at the same time, about another subject
+		return none, reused(origin)
 	}
 	if known && in.Outcome == nil {
 		// resolve has just finished it.
@@ -79,6 +92,22 @@ func perform[T any](ctx context.Context, c *Controller, kind, subject string, or
 		}
 	}
 	return resultOf[T](in)
+}
+
+// reused refuses a key that stands for another request already: to answer with
+// that one's outcome would say that something was done which was not.
+func reused(o Origin) *Invalid {
+	return &Invalid{Field: "origin.key", Value: clip(o.Key), Why: "was used before, for another request; send a new key with a new request"}
+}
+
+// fingerprint tells requests apart; the same request has the same one in every process.
+func fingerprint(kind string, asked any) (string, error) {
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", kind, err)
+	}
+	sum := sha256.Sum256(append([]byte(kind+"\n"), text...))
+	return hex.EncodeToString(sum[:12]), nil
 }
 
 // resultOf reads the answer out of a settled intent.
@@ -188,15 +217,24 @@ func (c *Controller) resolveAll(ctx context.Context) error {
 func subjectOf(in Intent) string {
 	var body struct {
 		Project string `json:"project"`
+		Repo    string `json:"repo"`
 	}
-	if err := json.Unmarshal(in.Body, &body); err != nil || body.Project == "" {
+	err := json.Unmarshal(in.Body, &body)
+	switch {
+	case err == nil && in.Kind == kindSync:
+		return syncSubject(body.Repo)
+	case err != nil || body.Project == "":
 		return in.Kind
 	}
-	if in.Kind == kindCommit {
+	switch in.Kind {
+	case kindCommit, kindOpenPull, kindMerge:
 		return commitSubject(body.Project)
 	}
 	return projectSubject(body.Project)
 }
+
+// syncSubject serialises the manifests of one repository.
+func syncSubject(repo string) string { return "sync/" + repo }
 
 // commitSubject serialises pushes to one project's repository. They wait for
 // the git server alone, and no promotion waits for them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -21,7 +22,7 @@ func (c *Controller) Locks(ctx context.Context) ([]Lock, error) {
 // abbreviated commit is resolved in the component's repository. Setting a lock
 // that holds changes nothing and returns it as it was set.
 func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
-	if err := check(r.check(), checkText("reason", r.Reason, maxText)); err != nil {
+	if err := check(r.check(), required("reason", r.Reason, maxText)); err != nil {
 		return Lock{}, err
 	}
 	component, err := c.deps.ControlPlane.Get(ctx, KindComponent, r.Component)
@@ -47,6 +48,9 @@ func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
 	}
 	lock := Lock{Component: r.Component, Commit: sha, Environment: r.Environment, Reason: strings.TrimSpace(r.Reason),
 		Who: r.Origin.Who, At: c.deps.Now(), Releases: releasesOfCommit(sha, releases)}
+	if lock.Note, err = c.lockNote(ctx, lock, releases); err != nil {
+		return Lock{}, err
+	}
 	walkthrough, err := c.isWalkthrough(ctx, spec.Owner.ProjectName)
 	if err != nil {
 		return Lock{}, err
@@ -58,10 +62,35 @@ func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
 		return Lock{}, err
 	}
 	recorded, fresh, err := c.deps.Locks.SetLock(ctx, lock, e)
-	if err == nil && fresh {
+	if err != nil {
+		return Lock{}, err
+	}
+	if recorded.Component != lock.Component || recorded.Commit != lock.Commit || recorded.Environment != lock.Environment {
+		return Lock{}, reused(r.Origin)
+	}
+	if recorded.Note = lock.Note; fresh {
 		c.deps.Noted()
 	}
-	return recorded, err
+	return recorded, nil
+}
+
+// lockNote says where a lock has no effect as things stand. A pin that is
+// there stays, since locks are read when a release is about to be pinned; and
+// nothing is promoted into staging, which takes what is built.
+func (c *Controller) lockNote(ctx context.Context, l Lock, releases map[string]release) (string, error) {
+	if l.Environment != "" && l.Environment != Production {
+		return fmt.Sprintf("promotion and rollback act on %s alone: nothing in %s is held back by it.", Production, l.Environment), nil
+	}
+	b, err := c.readBinding(ctx, bindingName(l.Component, Production))
+	if err != nil {
+		return "", err
+	}
+	running, known := releases[b.spec.ReleaseName]
+	all := slices.Collect(maps.Values(releases))
+	if !known || !matches(l, running, Production, all) {
+		return "", nil
+	}
+	return fmt.Sprintf("%s runs %s already: the lock takes nothing out of service there, and refuses only a return to it.", Production, running.label()), nil
 }
 
 // ClearLock clears the locks of a component's commit: with an environment the
@@ -90,6 +119,9 @@ func (c *Controller) ClearLock(ctx context.Context, r LockRequest) ([]Lock, erro
 	})
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
+	}
+	if len(cleared) > 0 && (cleared[0].Component != r.Component || cleared[0].Commit != sha) {
+		return nil, reused(r.Origin)
 	}
 	if len(cleared) == 0 {
 		return nil, &NotFound{Kind: "lock", Name: strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Component, short(sha), r.Environment))}
@@ -136,16 +168,16 @@ func (c *Controller) resolveCommit(ctx context.Context, component Object, commit
 	if err != nil {
 		return "", err
 	}
+	missing := &NotFound{Kind: "commit", Name: repo + "@" + commit}
 	found, err := c.deps.Git.Commit(ctx, repo, strings.ToLower(commit))
 	if IsNotFound(err) {
-		return "", &NotFound{Kind: "commit", Name: fmt.Sprintf("%s of %s (in %s)", commit, component.Metadata.Name, repo)}
+		return "", missing
 	}
 	if err != nil {
 		return "", err
 	}
 	if !strings.HasPrefix(found.SHA, strings.ToLower(commit)) {
-		// A branch or tag of such a name is not what is to be locked.
-		return "", &NotFound{Kind: "commit", Name: fmt.Sprintf("%s of %s (in %s)", commit, component.Metadata.Name, repo)}
+		return "", missing // a branch or tag of such a name is not what is to be locked
 	}
 	return found.SHA, nil
 }

@@ -52,6 +52,10 @@ func (d *dirtySet) take() (refs map[dirtyRef]struct{}, all bool) {
 // An empty name means any of the kind. It never blocks and may be called from
 // anywhere, also before Run.
 func (c *Controller) Changed(kind Kind, name string) {
+	if ofReview.MatchString(name) {
+		c.reviews.Store(true)
+		c.wakeUp()
+	}
 	if kind != KindWorkflowRun && kind != KindReleaseBinding {
 		return
 	}
@@ -112,7 +116,7 @@ func (c *Controller) Pass(ctx context.Context, full bool) error {
 	c.pass.Lock()
 	defer c.pass.Unlock()
 	refs, all := c.dirty.take()
-	failed := []error{c.resolveAll(ctx)}
+	failed := []error{c.resolveAll(ctx), c.recall(ctx), c.passPulls(ctx, full)}
 	if full || all {
 		failed = append(failed, c.lookAtAll(ctx))
 		return errors.Join(failed...)

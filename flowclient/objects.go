@@ -41,7 +41,9 @@ const (
 	LabelWalkthrough           = "project-flow.platform.dev/walkthrough"       // every object scaffolded in a walkthrough: "true"
 	LabelProject               = "openchoreo.dev/project"
 	LabelComponent             = "openchoreo.dev/component"
-	LabelCommit                = "project-flow.platform.dev/commit" // ComponentRelease, WorkflowRun: the commit that was built
+	LabelCommit                = "project-flow.platform.dev/commit"  // ComponentRelease, WorkflowRun: the commit that was built
+	LabelForkOf                = "project-flow.platform.dev/fork-of" // what a review environment is made of: the component that it is a copy of
+	AnnotationPull             = "project-flow.platform.dev/pull"    // what a review environment is made of: owner/name#number
 )
 
 // The environments of the application pipeline.

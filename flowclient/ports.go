@@ -56,6 +56,7 @@ type Repository struct {
 // Push is a commit to make.
 type Push struct {
 	Repo, Branch string
+	Base         string            // where a branch that does not exist yet begins; empty: at the default branch
 	Key          string            // origin key, kept as a trailer of the commit
 	Message      string            // subject and body
 	Author       string            // display name; the address is made up by the client
@@ -119,6 +120,7 @@ type Intent struct {
 	ID      string          // chosen by the journal: short, unique, goes into AnnotationIntent
 	Key     string          // origin: "zulip:31", a delivery id, an Idempotency-Key
 	Kind    string          // promote, rollback, scaffold, teardown, commit
+	Asked   string          // fingerprint of what was asked for: the key with another is another request
 	Who     string          // persona or name of who asked
 	At      time.Time       // when it was decided
 	Body    json.RawMessage // the plan, by kind

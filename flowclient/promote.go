@@ -66,7 +66,9 @@ func (c *Controller) move(ctx context.Context, kind string, r Promotion) (Outcom
 		plan, err := c.decide(ctx, kind, r)
 		return plan.outcome(), err
 	}
-	return perform(ctx, c, kind, projectSubject(r.Project), r.Origin, func(ctx context.Context) (any, Outcome, bool, error) {
+	asked := r
+	asked.Origin = Origin{}
+	return perform(ctx, c, kind, projectSubject(r.Project), r.Origin, asked, func(ctx context.Context) (any, Outcome, bool, error) {
 		plan, err := c.decide(ctx, kind, r)
 		if refusal, ok := err.(*Refusal); ok { //nolint:errorlint // a decision is never wrapped
 			return nil, Outcome{}, true, c.refused(ctx, kind, r, refusal)
@@ -90,11 +92,19 @@ func (c *Controller) decide(ctx context.Context, kind string, r Promotion) (move
 	return planPromotion(s, r, c.deps.Now())
 }
 
-// refused notes a refusal of a person's request and returns it.
+// refused notes a refusal of a person's request and returns it. What cannot be
+// noted is not announced; the refusal is the answer all the same.
 func (c *Controller) refused(ctx context.Context, kind string, r Promotion, refusal *Refusal) error {
 	if refusal.Gate == "" || kind != kindPromote {
 		return refusal
 	}
+	if err := c.noteRefusal(ctx, r, refusal); err != nil {
+		c.deps.Log.WarnContext(ctx, "a refusal is not announced", "key", r.Origin.Key, "err", err)
+	}
+	return refusal
+}
+
+func (c *Controller) noteRefusal(ctx context.Context, r Promotion, refusal *Refusal) error {
 	walkthrough, err := c.isWalkthrough(ctx, r.Project)
 	if err != nil {
 		return err
@@ -109,7 +119,7 @@ func (c *Controller) refused(ctx context.Context, kind string, r Promotion, refu
 		return err
 	}
 	c.deps.Noted()
-	return refusal
+	return nil
 }
 
 // planPromotion decides a promotion: pure.

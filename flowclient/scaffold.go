@@ -25,7 +25,9 @@ func (c *Controller) Scaffold(ctx context.Context, r ScaffoldRequest) (Scaffolde
 	if err := c.templateKnown(r.Template); err != nil {
 		return Scaffolded{}, err
 	}
-	return perform(ctx, c, kindScaffold, projectSubject(r.Project), r.Origin, func(ctx context.Context) (any, Scaffolded, bool, error) {
+	asked := r
+	asked.Origin = Origin{}
+	return perform(ctx, c, kindScaffold, projectSubject(r.Project), r.Origin, asked, func(ctx context.Context) (any, Scaffolded, bool, error) {
 		return scaffoldPlan{Project: r.Project, Request: r}, Scaffolded{}, false, c.admitProject(ctx, r)
 	})
 }
@@ -97,6 +99,9 @@ func (c *Controller) finishScaffold(ctx context.Context, in Intent) (any, []Even
 		Message: fmt.Sprintf("Begin %s from the template %s", r.Project, r.Template)})
 	if err != nil {
 		return nil, nil, fmt.Errorf("first push: %w", err)
+	}
+	if err := c.rememberTrace(ctx, commit.SHA, r.Origin); err != nil {
+		return nil, nil, err
 	}
 	e, err := event("scaffold/"+in.ID, EventScaffolded, Event{At: c.deps.Now(), Project: r.Project, Walkthrough: r.Walkthrough},
 		ProjectEvent{Who: r.Origin.Who, Template: r.Template, Repository: repo, Commit: commit})

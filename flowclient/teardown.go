@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -61,7 +62,7 @@ func (c *Controller) Teardown(ctx context.Context, r TeardownRequest) (Removed, 
 	if err := check(r.Origin.check(), required("scope", r.Scope, maxWho)); err != nil {
 		return Removed{}, err
 	}
-	return perform(ctx, c, kindTeardown, kindTeardown, r.Origin, func(ctx context.Context) (any, Removed, bool, error) {
+	return perform(ctx, c, kindTeardown, kindTeardown, r.Origin, r.Scope, func(ctx context.Context) (any, Removed, bool, error) {
 		plan, err := c.planTeardown(ctx, r)
 		return plan, plan.removed(), err == nil && len(plan.Projects) == 0, err
 	})
@@ -93,12 +94,16 @@ func (c *Controller) planTeardown(ctx context.Context, r TeardownRequest) (teard
 		return teardownPlan{}, err
 	}
 	plan := teardownPlan{Origin: r.Origin}
+	var ordinary []string
 	for _, o := range projects {
 		name := o.Metadata.Name
 		var refusal string
 		switch {
+		case o.Metadata.Labels[LabelWalkthrough] != "true" && r.Scope != scopeProject+name:
+			ordinary = append(ordinary, name)
+			continue
 		case o.Metadata.Labels[LabelWalkthrough] != "true":
-			refusal = fmt.Sprintf("project %s was not made by a walkthrough: it carries no label %s and stays.", name, LabelWalkthrough)
+			refusal = fmt.Sprintf("project %s was not made by a walkthrough: it carries no label %s and stays. Delete it with the control-plane API if it is to go.", name, LabelWalkthrough)
 		case name == running && r.Scope != scopeProject+name:
 			refusal = fmt.Sprintf("project %s belongs to the walkthrough under way and stays; stop that first.", name)
 		default:
@@ -117,7 +122,21 @@ func (c *Controller) planTeardown(ctx context.Context, r TeardownRequest) (teard
 		}
 		plan.Projects = append(plan.Projects, one)
 	}
+	if len(ordinary) > 0 {
+		plan.Refused = append(plan.Refused, staying(ordinary))
+	}
 	return plan, nil
+}
+
+// staying says in one sentence that projects which no walkthrough made stay, however many there are.
+func staying(names []string) string {
+	const most = 5
+	slices.Sort(names)
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		list += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return fmt.Sprintf("what no walkthrough made stays, since it carries no label %s: %s.", LabelWalkthrough, list)
 }
 
 // selectProjects lists the projects of a scope, labelled or not.

@@ -82,7 +82,7 @@ func required(field, value string, limit int) error {
 
 // check checks that an effect has an origin: without one it could not be deduplicated.
 func (o Origin) check() error {
-	return check(required("origin.key", o.Key, maxKey), required("origin.who", o.Who, maxWho), checkText("origin.link", o.Link, maxLink))
+	return check(required("origin.key", o.Key, maxKey), required("origin.who", o.Who, maxWho), checkText("origin.link", o.Link, maxLink), checkText("origin.trace", o.Trace, maxWho))
 }
 
 // checkCommit checks the form of a commit, abbreviated or whole.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -76,7 +77,7 @@ func (r *rooms) openBots(_ context.Context, p *Platform) error {
 
 func (r *rooms) newBot(p *Platform, name string, rc zulip.RC, known bots.Commands, people *bots.People) (bot, error) {
 	transport, err := zulip.New(zulip.Config{
-		Site: rc.Site, Email: rc.Email, Key: rc.Key, Transport: p.transport("chat"), Name: name, Cursor: r.store,
+		Site: rc.Site, Email: rc.Email, Key: rc.Key, Transport: web.Propagate(p.transport("chat")), Name: name, Cursor: r.store,
 		Principals: func(string) []int64 { return humans(r.accounts) },
 		Describe:   describe,
 		Now:        p.cfg.Now, Log: p.log.With("part", "bots"),
@@ -86,7 +87,7 @@ func (r *rooms) newBot(p *Platform, name string, rc zulip.RC, known bots.Command
 	}
 	r.closing(transport.Close)
 	runtime, err := bots.New(bots.Config{
-		Bot: name, Transport: transport, Commands: known, Inbox: r.store, Outbox: r.store,
+		Bot: name, Transport: transport, Commands: tracedCommands{known, r.telemetry.provider("bots").Tracer("commands")}, Inbox: r.store, Outbox: r.store,
 		Directory: people, Policy: grants, Project: projectOfStream,
 		Now: p.cfg.Now, Log: p.log.With("part", "bots"),
 	})
@@ -168,9 +169,14 @@ func (r *rooms) noted() {
 	if r.announcer != nil {
 		r.announcer.Wake()
 	}
+	if r.recorder != nil {
+		r.recorder.changed("")
+	}
 }
 
 // startBots is the last layer: from here on people are heard.
+//
+//nolint:contextcheck // layers end by stop, in their order, and not with ctx
 func (r *rooms) startBots(_ context.Context, l *layers) error {
 	parts := []part{{"announcer", r.announcer.Run}}
 	for _, b := range r.bots {
@@ -214,6 +220,11 @@ func (p *Platform) behind(ctx context.Context) (int, error) {
 	return len(events), err
 }
 
+// Answers tells whether a bot listens; one without a credentials file does not.
+func (p *Platform) Answers(name string) bool {
+	return slices.ContainsFunc(p.rooms.bots, func(b bot) bool { return b.name == name })
+}
+
 // Notes are sentences about what this start leaves out, for whoever started it.
 func (p *Platform) Notes() []string { return p.rooms.notes }
 
@@ -223,6 +234,7 @@ const pageLimit = 4 << 20
 // fetch GETs an application's page, as a person's browser would.
 func fetch(ctx context.Context, url string) (status int, body []byte, err error) {
 	client := web.Loopback(10 * time.Second)
+	client.Transport = web.Propagate(client.Transport)
 	defer client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

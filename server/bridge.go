@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/server/controlplane"
 	"platform.dev/platform/server/runtime"
+	"platform.dev/platform/server/web"
 	"platform.dev/platform/server/workflow"
 )
 
@@ -34,10 +36,14 @@ func (b builder) Log(ctx context.Context, run, stage string) ([]flowclient.LogLi
 }
 
 // deployer lets the control plane run releases on the embedded runtime.
-type deployer struct{ runtime *runtime.Server }
+type deployer struct {
+	runtime *runtime.Server
+	placed  func(controlplane.Deployment) // told of each before it is applied
+}
 
 // Apply hands the deployment over and returns how it stands.
 func (d deployer) Apply(ctx context.Context, dep controlplane.Deployment) (controlplane.DeploymentStatus, error) {
+	d.placed(dep)
 	s, err := d.runtime.Apply(ctx, runtime.Deployment(dep))
 	return controlplane.DeploymentStatus(s), err
 }
@@ -47,6 +53,12 @@ func (d deployer) Remove(ctx context.Context, name string) error { return d.runt
 
 // prober makes the URL check of a promotion.
 type prober struct{ client *http.Client }
+
+func newProber() prober {
+	client := web.Loopback(5 * time.Second)
+	client.Transport = web.Propagate(client.Transport)
+	return prober{client}
+}
 
 // Probe GETs the URL; unbound tells that the gateway answered because no application is bound there.
 func (p prober) Probe(ctx context.Context, url string) (status int, unbound bool, err error) {

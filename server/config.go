@@ -16,6 +16,9 @@ type Config struct {
 	Templates fs.FS      // tops: static, pipeline, world
 	// NoHooks keeps the git server from delivering hooks: pushes then wait as durable rows.
 	NoHooks bool
+	// OTLP is the base address of a receiver of traces elsewhere (OTLP over HTTP), such as
+	// http://127.0.0.1:4318: spans go there besides the embedded observer. Empty: only there.
+	OTLP string
 	// Free tells the memory that new work could use, in bytes; nil reads the machine's.
 	Free      func() (int64, error)
 	Committed sqlite.Committed // told of each durable write; nil in production

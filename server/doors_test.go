@@ -44,12 +44,12 @@ func TestEverySurfaceHasItsPlaceInSurfacesJSONAndAnswersHealthz(t *testing.T) {
 	require.NoError(t, err)
 	urls := map[string]string{}
 	require.NoError(t, json.Unmarshal(text, &urls))
-	for _, name := range strings.Fields("flow api git chat gateway registry workflow") {
+	for _, name := range strings.Fields("flow api git chat gateway registry workflow observer") {
 		require.Contains(t, urls, name)
 		got := ask(t, http.MethodGet, urls[name]+"/healthz", "", "", "")
 		assert.Equal(t, http.StatusOK, got.status, "%s: %s", name, got.body)
 	}
-	assert.Len(t, urls, 7)
+	assert.Len(t, urls, 8)
 }
 
 func TestEverySurfaceRefusesWhatItShouldNotServe(t *testing.T) {

@@ -38,11 +38,11 @@ func guard(h http.Handler, healthy func(context.Context) error) http.Handler {
 func (p *Platform) serve(names ...string) []part {
 	var parts []part
 	for _, name := range names {
-		d := p.doors[name]
+		d, handler := p.doors[name], p.rooms.telemetry.front(name, p.doors[name].handler)
 		parts = append(parts,
-			part{name, func(ctx context.Context) error { return web.Serve(ctx, d.tcp, d.handler, p.log) }},
+			part{name, func(ctx context.Context) error { return web.Serve(ctx, d.tcp, handler, p.log) }},
 			part{name + " (in memory)", func(ctx context.Context) error {
-				err := web.Serve(ctx, d.memory, d.handler, p.log)
+				err := web.Serve(ctx, d.memory, handler, p.log)
 				return errors.Join(err, d.memory.Close())
 			}})
 	}

@@ -32,11 +32,18 @@ import (
 const (
 	childData = "PLATFORM_TEST_CHILD_DATA"
 	childKill = "PLATFORM_TEST_CHILD_KILL_AT"
+	childAsks = "PLATFORM_TEST_CHILD_ASKS" // a key of questions
 )
+
+// questions are what the child asks for in chat.
+var questions = map[string]zulip.Post{
+	"promotion":   {Stream: "shop", Topic: "release", Content: "@**platform** promote shop"},
+	"walkthrough": {Stream: StreamWalkthroughs, Topic: "static", Content: "@**walkthrough** static"},
+}
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childData); dir != "" {
-		if err := child(dir, os.Getenv(childKill)); err != nil {
+		if err := child(dir, os.Getenv(childKill), questions[os.Getenv(childAsks)]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -45,10 +52,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child brings the platform up on dir, asks in chat for a promotion and kills
-// its own process right after the nth durable write from then on. When there
-// are fewer writes it prints every one and ends.
-func child(dir, at string) error {
+// child brings the platform up on dir, asks a question in chat and kills its
+// own process right after the nth durable write from then on. When there are
+// fewer writes it prints every one and ends.
+func child(dir, at string, question zulip.Post) error {
 	n, err := strconv.ParseInt(at, 10, 64)
 	if err != nil {
 		return err
@@ -81,14 +88,14 @@ func child(dir, at string) error {
 		return errors.Join(err, <-done)
 	}
 	armed.Store(true)
-	err = askForPromotion(ctx, p)
+	err = askInChat(ctx, p, question)
 	armed.Store(false)
 	cancel()
 	return errors.Join(err, <-done)
 }
 
-// askForPromotion posts as the developer and waits until everything that follows from it has happened.
-func askForPromotion(ctx context.Context, p *Platform) error {
+// askInChat posts as the developer and waits until everything that follows from it has happened.
+func askInChat(ctx context.Context, p *Platform, question zulip.Post) error {
 	f, err := os.Open(p.Path("chat", "developer.zuliprc"))
 	if err != nil {
 		return err
@@ -103,7 +110,7 @@ func askForPromotion(ctx context.Context, p *Platform) error {
 		return err
 	}
 	defer c.Close()
-	id, err := c.Post(ctx, zulip.Post{Stream: "shop", Topic: "release", Content: "@**platform** promote shop"})
+	id, err := c.Post(ctx, question)
 	if err != nil {
 		return err
 	}
@@ -113,8 +120,11 @@ func askForPromotion(ctx context.Context, p *Platform) error {
 			return err
 		}
 		for _, r := range m.Reactions {
-			if r.Emoji == bots.ReactionDone {
+			switch r.Emoji {
+			case bots.ReactionDone:
 				return settled(ctx, p)
+			case bots.ReactionFailed, bots.ReactionRefused:
+				return fmt.Errorf("the answer to %q is marked %s", question.Content, r.Emoji)
 			}
 		}
 		<-time.After(5 * time.Millisecond)
@@ -146,11 +156,11 @@ func TestAPromotionKilledAtAnyDurableWriteEndsTheSame(t *testing.T) {
 	}
 	base := t.TempDir()
 	first, second := readyToPromote(t, base)
-	writes := 0
+	var writes int
 	for n := 1; ; n++ {
 		dir := filepath.Join(t.TempDir(), "data")
 		require.NoError(t, os.CopyFS(dir, os.DirFS(base)))
-		seen, killed := runChild(t, dir, n)
+		seen, killed := runChild(t, dir, "promotion", n)
 		checkPromoted(t, dir, n, seen, first, second)
 		if !killed {
 			writes = len(seen)
@@ -178,12 +188,12 @@ func readyToPromote(t *testing.T, dir string) (first, second flowclient.Deployme
 }
 
 // runChild runs the platform in a process that kills itself at write n.
-func runChild(t *testing.T, dir string, n int) (writes []string, killed bool) {
+func runChild(t *testing.T, dir, asks string, n int) (writes []string, killed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), childData+"="+dir, childKill+"="+strconv.Itoa(n))
+	cmd.Env = append(os.Environ(), childData+"="+dir, childAsks+"="+asks, childKill+"="+strconv.Itoa(n))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()

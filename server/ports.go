@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ var surfaces = []Surface{
 	{Name: "gateway", Port: 19080, What: "applications"},
 	{Name: "registry", Port: 10082, What: "images"},
 	{Name: "workflow", Port: 10081, What: "builds"},
+	{Name: "observer", Port: 11080, What: "traces and logs"},
 }
 
 // Ports holds the listeners of all surfaces, opened before anything starts.
@@ -52,7 +54,7 @@ type book struct {
 // Listen opens every surface's listener on loopback. Ports are chosen once and
 // kept in ports.json, because clone URLs, images and hooks are stored with
 // them; a taken one is an error naming the port and --rebase.
-func Listen(d *Data, choice PortChoice) (*Ports, error) {
+func Listen(ctx context.Context, d *Data, choice PortChoice) (*Ports, error) {
 	stored, err := readBook(d.Path("ports.json"))
 	if err != nil {
 		return nil, err
@@ -61,10 +63,13 @@ func Listen(d *Data, choice PortChoice) (*Ports, error) {
 	if stored.Moving != nil {
 		last = stored.Moving
 	}
+	if err := choice.check(last); err != nil {
+		return nil, err
+	}
 	ports := &Ports{listeners: map[string]net.Listener{}, moved: map[string]string{}, stored: stored}
 	for i, s := range surfaces {
 		port := wanted(s, i, last, choice)
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		l, err := listen(ctx, port, func(port int) bool { return stored.others(s.Name, port) })
 		if err != nil {
 			return nil, errors.Join(taken(s, port, len(last) > 0, err), ports.Close())
 		}
@@ -76,6 +81,63 @@ func Listen(d *Data, choice PortChoice) (*Ports, error) {
 		}
 	}
 	return ports, nil
+}
+
+// check refuses a base that leaves the range of ports that need no privilege,
+// or that disagrees with the ports that are stored.
+func (c PortChoice) check(stored map[string]int) error {
+	if c.Base == nil || *c.Base == 0 {
+		return nil
+	}
+	if most := 65536 - len(surfaces); *c.Base < 1024 || *c.Base > most {
+		return fmt.Errorf("port base %d: give a port from 1024 to %d, or 0 for free ones", *c.Base, most)
+	}
+	for i, s := range surfaces {
+		port, ok := stored[s.Name]
+		if ok && port != *c.Base+i && !c.Rebase {
+			return fmt.Errorf("port base %d: this data directory has ports of its own already (%s is on %d), and what is stored speaks of them; add --rebase to move it, or leave --port-base out", *c.Base, s.Name, port)
+		}
+		for _, other := range surfaces {
+			if other != s && stored[other.Name] == *c.Base+i {
+				return fmt.Errorf("port base %d: %s would move to port %d, which %s has now, and what is stored could not be told apart; choose a base whose %d ports are not in use here",
+					*c.Base, s.Name, *c.Base+i, other.Name, len(surfaces))
+			}
+		}
+	}
+	return nil
+}
+
+// others tells whether a port is, or is becoming, that of another surface.
+// While a rebase can be cut short and done again, a port must mean one surface.
+func (b book) others(name string, port int) bool {
+	for _, ports := range []map[string]int{b.Ports, b.Moving} {
+		for other, p := range ports {
+			if other != name && p == port {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// listen opens a port on loopback; 0 opens a free one that is not to be avoided.
+func listen(ctx context.Context, port int, avoid func(port int) bool) (net.Listener, error) {
+	var passed []net.Listener // kept open, so that none is given twice
+	defer func() {
+		for _, l := range passed {
+			_ = l.Close()
+		}
+	}()
+	for {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil || port != 0 {
+			return l, err
+		}
+		if a, ok := l.Addr().(*net.TCPAddr); !ok || !avoid(a.Port) {
+			return l, nil
+		}
+		passed = append(passed, l)
+	}
 }
 
 // wanted is the port to ask for; 0 asks for a free one.

@@ -54,6 +54,55 @@ func TestARebasedPlatformServesAndBuildsOnItsNewPorts(t *testing.T) {
 	assert.Contains(t, get(t, p.deployment(t, "shop-web", flowclient.Staging).URL), c.SHA)
 }
 
+func TestLinksInOldMessagesLeadToWhereThingsAreAfterARebase(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, config(t, dir))
+	made := p.scaffold("shop")
+	page := p.deployment(t, "shop-web", flowclient.Staging).URL
+	elsewhere := "http://example.org:" + strconv.Itoa(p.ports.Port("git")) + "/x"
+	p.say("developer", StreamWalkthroughs, "links", "[page]("+page+") "+p.ports.URL("git")+"/platform/shop "+elsewhere)
+	p.stop()
+
+	cfg := config(t, dir)
+	cfg.Ports.Rebase = true
+	p = start(t, cfg)
+	now := p.deployed("shop-web", flowclient.Staging, made.Commit.SHA).URL
+	require.NotEqual(t, page, now)
+	said := p.read(StreamWalkthroughs, "links")
+	require.Len(t, said, 1)
+	assert.Equal(t, "[page]("+now+") "+p.ports.URL("git")+"/platform/shop "+elsewhere, said[0].Content)
+}
+
+func TestPortsThatCannotBeHadAreRefusedBeforeAnythingMoves(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, config(t, dir))
+	p.stop()
+	kept, err := os.ReadFile(p.Path("ports.json"))
+	require.NoError(t, err)
+	flow := p.ports.Port("flow")
+	at := func(base int) *int { return &base }
+	for _, c := range []struct {
+		name   string
+		choice PortChoice
+		want   string
+	}{
+		{"privileged", PortChoice{Base: at(80)}, "port base 80: give a port from 1024"},
+		{"too high", PortChoice{Base: at(65535)}, "port base 65535: give a port from 1024"},
+		{"others than those that are stored", PortChoice{Base: at(5000)}, "port base 5000: this data directory has ports of its own already (flow is on " + strconv.Itoa(flow) + ")"},
+		{"another surface's", PortChoice{Base: at(flow - 1), Rebase: true}, "which flow has now"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := config(t, dir)
+			cfg.Ports = c.choice
+			_, err := Open(t.Context(), cfg)
+			require.ErrorContains(t, err, c.want)
+			now, err := os.ReadFile(p.Path("ports.json"))
+			require.NoError(t, err)
+			assert.Equal(t, string(kept), string(now))
+		})
+	}
+}
+
 func TestARebaseCutShortIsFinishedByTheNextStart(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, config(t, dir))

@@ -7,13 +7,13 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"time"
 
 	"platform.dev/platform/announcer"
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/gitea"
 	"platform.dev/platform/flowclient/openchoreo"
 	"platform.dev/platform/flowclient/store"
+	"platform.dev/platform/flowclient/wire"
 	"platform.dev/platform/server/chat"
 	"platform.dev/platform/server/controlplane"
 	"platform.dev/platform/server/flow"
@@ -38,6 +38,9 @@ type rooms struct {
 	runtime  *runtime.Server
 	api      *controlplane.Server
 
+	telemetry instruments
+	recorder  *recorder
+
 	plane      *openchoreo.Client
 	repos      *gitea.Client
 	controller *flowclient.Controller
@@ -51,7 +54,7 @@ type rooms struct {
 
 // tokens are the secrets of this data directory, each in a file of its own.
 type tokens struct {
-	api, flow, git, gitRead, registry, hooks string
+	api, flow, git, gitRead, registry, hooks, observer string
 }
 
 func (r *rooms) open(ctx context.Context, p *Platform) error {
@@ -60,6 +63,7 @@ func (r *rooms) open(ctx context.Context, p *Platform) error {
 		open func(context.Context, *Platform) error
 	}{
 		{"secrets", r.openTokens},
+		{"telemetry", r.openTelemetry},
 		{"store", r.openStore},
 		{"chat", r.openChat},
 		{"git server", r.openGit},
@@ -68,6 +72,7 @@ func (r *rooms) open(ctx context.Context, p *Platform) error {
 		{"runtime", r.openRuntime},
 		{"control plane", r.openControlPlane},
 		{"controller", r.openController},
+		{"recorder", r.openRecorder},
 		{"bots", r.openBots},
 	} {
 		if err := step.open(ctx, p); err != nil {
@@ -93,6 +98,7 @@ func (r *rooms) openTokens(_ context.Context, p *Platform) error {
 	for name, to := range map[string]*string{
 		"api.token": &r.tokens.api, "flow.token": &r.tokens.flow, "git.token": &r.tokens.git,
 		"git-read.token": &r.tokens.gitRead, "registry.token": &r.tokens.registry, "hooks.secret": &r.tokens.hooks,
+		"observer.token": &r.tokens.observer,
 	} {
 		secret, err := p.data.Secret(name)
 		if err != nil {
@@ -166,11 +172,12 @@ func (r *rooms) openWorkflow(ctx context.Context, p *Platform) (err error) {
 	}
 	r.workflow, err = workflow.New(ctx, workflow.Config{
 		Dir: dir, Path: p.data.Path("workflow.db"), Module: p.ports.URL("git") + "/" + pipelineRepo + ".git",
-		Registry: p.ports.Addr("registry"), RegistryUser: "platform", RegistryToken: r.tokens.registry, RegistryTransport: p.transport("registry"),
+		Registry: p.ports.Addr("registry"), RegistryUser: "platform", RegistryToken: r.tokens.registry, RegistryTransport: web.Propagate(p.transport("registry")),
 		Credentials: func(secretRef string) (string, string, bool) {
 			return gitAdmin, r.tokens.gitRead, secretRef == readSecret
 		},
 		Changed:   func(run string) { r.api.Wake(flowclient.KindWorkflowRun, run) },
+		Logged:    r.telemetry.buildLine,
 		Committed: p.cfg.Committed, Now: p.cfg.Now, Log: p.log.With("part", "workflow"),
 	})
 	if err != nil {
@@ -189,7 +196,8 @@ func (r *rooms) openRuntime(ctx context.Context, p *Platform) (err error) {
 	r.gateway = gateway.New(gateway.Config{})
 	p.doors["gateway"].handler = r.gateway.Handler()
 	r.runtime, err = runtime.New(ctx, runtime.Config{
-		Dir: dir, Domain: Domain, Port: p.ports.Port("gateway"), Routes: r.gateway, RegistryTransport: p.transport("registry"),
+		Dir: dir, Domain: Domain, Port: p.ports.Port("gateway"), Routes: r.gateway, RegistryTransport: web.Propagate(p.transport("registry")),
+		Logged:  r.telemetry.processLine,
 		Changed: func(name string) { r.api.Wake(flowclient.KindReleaseBinding, name) },
 		Now:     p.cfg.Now, Log: p.log.With("part", "runtime"),
 	})
@@ -202,8 +210,8 @@ func (r *rooms) openRuntime(ctx context.Context, p *Platform) (err error) {
 func (r *rooms) openControlPlane(ctx context.Context, p *Platform) (err error) {
 	r.api, err = controlplane.New(ctx, controlplane.Config{
 		Path: p.data.Path("controlplane.db"), Namespace: namespace, Token: r.tokens.api, WebhookSecret: r.tokens.hooks,
-		Builder: builder{r.workflow}, Runtime: deployer{r.runtime}, Touched: r.git.Touched,
-		Changed:   func(kind flowclient.Kind, name string) { r.controller.Changed(kind, name) },
+		Builder: builder{r.workflow}, Runtime: deployer{r.runtime, r.telemetry.places.put}, Touched: r.git.Touched,
+		Changed:   r.changed,
 		Committed: p.cfg.Committed, Now: p.cfg.Now, Log: p.log.With("part", "control plane"),
 	})
 	if err != nil {
@@ -212,7 +220,7 @@ func (r *rooms) openControlPlane(ctx context.Context, p *Platform) (err error) {
 	r.closing(r.api.Close)
 	p.doors["api"].handler = guard(r.api.Handler(), nil)
 	r.plane, err = openchoreo.New(openchoreo.Config{
-		BaseURL: p.ports.URL("api"), Namespace: namespace, Token: r.tokens.api, Transport: p.transport("api"), Log: p.log,
+		BaseURL: p.ports.URL("api"), Namespace: namespace, Token: r.tokens.api, Transport: web.Propagate(p.transport("api")), Log: p.log,
 	})
 	return err
 }
@@ -230,14 +238,15 @@ func (r *rooms) openController(ctx context.Context, p *Platform) (err error) {
 		return err
 	}
 	r.repos, err = gitea.New(gitea.Config{
-		BaseURL: p.ports.URL("git"), Token: r.tokens.git, User: gitAdmin, Transport: p.transport("git"), Dir: scratch, Now: p.cfg.Now, Log: p.log,
+		BaseURL: p.ports.URL("git"), Token: r.tokens.git, User: gitAdmin, Transport: web.Propagate(p.transport("git")), Dir: scratch, Now: p.cfg.Now, Log: p.log,
 	})
 	if err != nil {
 		return err
 	}
 	r.controller, err = flowclient.New(flowclient.Deps{
-		ControlPlane: r.plane, Git: r.repos, Cluster: host{free: p.cfg.Free}, Prober: prober{web.Loopback(5 * time.Second)},
-		Journal: r.store, Locks: r.store, Sightings: r.store, Runs: r.store,
+		ControlPlane: r.plane, Git: r.repos, Cluster: host{free: p.cfg.Free}, Prober: newProber(),
+		Journal: r.store, Locks: r.store, Sightings: r.store, Runs: walks{r.store, r}, Traces: r.store,
+		Pulls: r.repos, Reviews: r.store, Applied: r.store, History: r.store,
 		Templates: p.cfg.Templates, Settings: r.settings(p), Noted: r.noted, Now: p.cfg.Now, Log: p.log.With("part", "controller"),
 	})
 	if err != nil {
@@ -254,18 +263,27 @@ func (r *rooms) openController(ctx context.Context, p *Platform) (err error) {
 	return nil
 }
 
-// settings are the controller's: the two hooks of every repository, and the names it uses.
+// settings are the controller's: the hooks of every repository, and the names it uses.
 func (r *rooms) settings(p *Platform) flowclient.Settings {
 	return flowclient.Settings{
 		Owner: organisation,
 		Hooks: []flowclient.HookTarget{
 			{URL: p.ports.URL("api") + "/api/v1alpha1/autobuild", Secret: r.tokens.hooks, Events: []string{"push"}},
-			{URL: p.ports.URL("flow") + "/sync", Secret: r.tokens.hooks, Events: []string{"push"}},
+			{URL: p.ports.URL("flow") + wire.SyncPath, Secret: r.tokens.hooks, Events: []string{"push"}},
+			{URL: p.ports.URL("flow") + wire.HookPath, Secret: r.tokens.hooks, Events: []string{"pull_request"}},
 		},
 		BuildPage: func(run string) string { return p.ports.URL("workflow") + "/runs/" + run },
 		SecretRef: readSecret,
 		ModuleRef: "#main",
 		Floors:    flowclient.DefaultFloors(),
+	}
+}
+
+// changed is told of each object that changed in the control plane.
+func (r *rooms) changed(kind flowclient.Kind, name string) {
+	r.controller.Changed(kind, name)
+	if kind == flowclient.KindWorkflowRun {
+		r.recorder.changed(name)
 	}
 }
 
@@ -282,5 +300,21 @@ func (r *rooms) rebase(ctx context.Context, moved map[string]string) error {
 	for from, to := range moved {
 		prefixes[strings.TrimPrefix(from, "http://")] = strings.TrimPrefix(to, "http://")
 	}
-	return errors.Join(r.api.Rebase(ctx, prefixes), r.git.Rebase(ctx, moved))
+	return errors.Join(r.api.Rebase(ctx, prefixes), r.git.Rebase(ctx, moved), r.chat.Rebase(ctx, movedBase(moved)))
+}
+
+// movedBase finds the new base URL for an old one: of a surface, or of an
+// application, whose port is the gateway's.
+func movedBase(moved map[string]string) func(base string) string {
+	return func(base string) string {
+		if to, ok := moved[base]; ok {
+			return to
+		}
+		scheme, rest, _ := strings.Cut(base, "://")
+		host, port, _ := strings.Cut(rest, ":")
+		if to, ok := moved["http://127.0.0.1:"+port]; ok && scheme == "http" && strings.HasSuffix(host, "."+Domain) {
+			return "http://" + host + to[strings.LastIndex(to, ":"):]
+		}
+		return base
+	}
 }

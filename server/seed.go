@@ -18,15 +18,12 @@ import (
 // seed makes what a fresh platform has: the pipeline module's repository and
 // the objects of the world templates. What exists already is left as it is.
 func (r *rooms) seed(ctx context.Context, templates fs.FS) error {
-	module, err := fs.Sub(templates, "pipeline")
-	if err != nil {
-		return err
-	}
-	if _, err := r.git.EnsureRepository(ctx, pipelineRepo, "The pipeline module: the stages of every build", false); err != nil {
-		return fmt.Errorf("repository %s: %w", pipelineRepo, err)
-	}
-	if err := r.git.Seed(ctx, pipelineRepo, module, "Start the pipeline module"); err != nil {
-		return fmt.Errorf("repository %s: %w", pipelineRepo, err)
+	if err := r.seedModule(ctx, templates); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		// Builds need it. What is deployed does not, and must answer again.
+		r.notes = append(r.notes, fmt.Sprintf("builds will fail until the pipeline module is back: repository %s: %v", pipelineRepo, err))
 	}
 	objects, err := worldObjects(templates)
 	if err != nil {
@@ -38,6 +35,18 @@ func (r *rooms) seed(ctx context.Context, templates fs.FS) error {
 		}
 	}
 	return nil
+}
+
+// seedModule makes the pipeline module's repository with its first commit.
+func (r *rooms) seedModule(ctx context.Context, templates fs.FS) error {
+	module, err := fs.Sub(templates, "pipeline")
+	if err != nil {
+		return err
+	}
+	if _, err := r.git.EnsureRepository(ctx, pipelineRepo, "The pipeline module: the stages of every build", false); err != nil {
+		return err
+	}
+	return r.git.Seed(ctx, pipelineRepo, module, "Start the pipeline module")
 }
 
 // worldObjects reads world/*.yaml, several documents a file, in the order in which they depend on each other.

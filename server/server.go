@@ -19,7 +19,8 @@ import (
 // Platform is the whole platform on one data directory.
 type Platform struct {
 	cfg   Config
-	log   *slog.Logger
+	log   *slog.Logger // cfg.Log and the log store
+	own   *ownLog
 	data  *Data
 	ports *Ports
 	doors map[string]*door
@@ -38,7 +39,8 @@ func Open(ctx context.Context, cfg Config) (*Platform, error) {
 	if cfg.Data == "" || cfg.Templates == nil || cfg.Now == nil || cfg.Log == nil {
 		return nil, errors.New("server: Config needs Data, Templates, Now and Log")
 	}
-	p := &Platform{cfg: cfg, log: cfg.Log, ready: make(chan struct{})}
+	own := &ownLog{now: cfg.Now}
+	p := &Platform{cfg: cfg, log: own.logger(cfg.Log), own: own, ready: make(chan struct{})}
 	if err := p.open(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -50,7 +52,7 @@ func (p *Platform) open(ctx context.Context) error {
 	if p.data, err = Claim(p.cfg.Data); err != nil {
 		return err
 	}
-	if p.ports, err = Listen(p.data, p.cfg.Ports); err != nil {
+	if p.ports, err = Listen(ctx, p.data, p.cfg.Ports); err != nil {
 		return err
 	}
 	p.doors = newDoors(p.ports)
@@ -137,7 +139,7 @@ func (p *Platform) Run(ctx context.Context) error {
 		}
 	case err := <-l.failed:
 		cancel()
-		<-started
+		_ = <-started // the part that failed first says why
 		return err
 	}
 	if ctx.Err() == nil {
@@ -147,11 +149,16 @@ func (p *Platform) Run(ctx context.Context) error {
 }
 
 // start brings the layers up, each one when those below it are ready.
+//
+//nolint:contextcheck // layers end by stop, in their order, and not with ctx
 func (p *Platform) start(ctx context.Context, l *layers) error {
 	r := &p.rooms
-	l.next("stores", p.serve("registry", "chat", "git")...)
-	l.next("planes", append(p.serve("api", "workflow"),
-		part{"chat", r.chat.Run}, part{"workflow", r.workflow.Run}, part{"runtime", r.runtime.Run})...)
+	l.next("telemetry", part{"observer", r.telemetry.observer.Run})
+	// What works comes above what serves: it stops first, with its calls
+	// answered, and then all doors are closed together, so that slow clients
+	// are waited for once.
+	l.next("doors", p.serve("observer", "registry", "chat", "git", "api", "workflow")...)
+	l.next("planes", part{"chat", r.chat.Run}, part{"workflow", r.workflow.Run}, part{"runtime", r.runtime.Run})
 	if err := r.seed(ctx, p.cfg.Templates); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
@@ -161,7 +168,7 @@ func (p *Platform) start(ctx context.Context, l *layers) error {
 	if err := r.api.Synced(ctx); err != nil {
 		return fmt.Errorf("control plane: first reconcile: %w", err)
 	}
-	l.next("applications", p.serve("gateway")...)
-	l.next("controller", append(p.serve("flow"), part{"controller", r.controller.Run}, part{"git hooks", r.git.Run})...)
+	l.next("applications", p.serve("gateway", "flow")...)
+	l.next("controller", part{"controller", r.controller.Run}, part{"git hooks", r.git.Run}, part{"recorder", r.recorder.Run})
 	return r.startBots(ctx, l)
 }

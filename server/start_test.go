@@ -28,7 +28,7 @@ type started struct {
 // config is a platform on dir with free ports and plenty of memory.
 func config(t *testing.T, dir string) Config {
 	free := 0
-	var out io.Writer = io.Discard
+	out := io.Discard
 	if testing.Verbose() {
 		out = t.Output()
 	}

@@ -120,7 +120,10 @@ func (s *Store) Put(_ context.Context, key, bot string, place, payload []byte, a
 			continue
 		}
 		if !bytes.Equal(r.Payload, payload) {
-			r.Payload, r.Rev = bytes.Clone(payload), r.Rev+1
+			if r.Dropped {
+				r.Tried = time.Time{} // it was refused: there is nothing to look for
+			}
+			r.Payload, r.Rev, r.Dropped = bytes.Clone(payload), r.Rev+1, false
 		}
 		return nil
 	}

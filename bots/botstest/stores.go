@@ -47,7 +47,7 @@ var storeContract = []struct {
 	{"a row that is put off holds back its own place and no other", laterHoldsPlace},
 	{"a delivered row whose revision is put off holds nothing back", revisionHoldsNothing},
 	{"the first attempt is kept until a delivery", tries},
-	{"a dropped row is never owed again", dropped},
+	{"a dropped row is owed again only once it is revised", dropped},
 	{"a bot sees its own rows alone", ownRows},
 }
 
@@ -200,9 +200,11 @@ func tries(t *testing.T, s *storeCase) {
 func dropped(t *testing.T, s *storeCase) {
 	s.put(t, "a", "p", "one")
 	require.NoError(t, s.Drop(t.Context(), s.id(t, "a"), "refused", s.now))
-	s.put(t, "a", "p", "two")
+	s.put(t, "a", "p", "one")
 	s.Storage = s.reopen()
-	require.Empty(t, s.owed(t, s.now.Add(time.Hour)))
+	require.Empty(t, s.owed(t, s.now.Add(time.Hour)), "the same words are refused for good")
+	s.put(t, "a", "p", "two")
+	require.Equal(t, []string{"a p two rev 2"}, s.owed(t, s.now), "the answer must not go with the progress before it")
 }
 
 func ownRows(t *testing.T, s *storeCase) {

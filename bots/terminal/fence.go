@@ -40,7 +40,7 @@ func (f fence) end(lines []string, from int) int {
 }
 
 // codeMargin stands before each line of code.
-const codeMargin = "    "
+const codeMargin = "  "
 
 // fenced renders the inside of a fence.
 func (p *page) fenced(f fence, inside []string, margin string) {
@@ -56,7 +56,24 @@ func (p *page) fenced(f fence, inside []string, margin string) {
 		p.blocks(inside, margin+"│ ")
 	default:
 		for _, l := range inside {
-			p.lines = append(p.lines, margin+codeMargin+p.paint.in(mono, l))
+			p.code(l, margin+codeMargin)
+		}
+	}
+}
+
+// goesOn stands before what did not fit on the line of code above.
+const goesOn = "↪ "
+
+// code writes one line of code; where it is longer than the page is wide, it goes on below.
+func (p *page) code(line, margin string) {
+	first := line
+	if p.width > 0 {
+		first = cut(line, p.room(margin))[0]
+	}
+	p.lines = append(p.lines, margin+p.paint.in(mono, first))
+	if rest := line[len(first):]; rest != "" {
+		for _, piece := range cut(rest, p.room(margin+goesOn)) {
+			p.lines = append(p.lines, margin+p.paint.in(faint, goesOn)+p.paint.in(mono, piece))
 		}
 	}
 }

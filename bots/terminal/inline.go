@@ -33,7 +33,11 @@ func (on painter) in(s style, text string) string {
 type run struct {
 	text  string
 	style style
+	to    *reference // this run is the address of a link, behind the link's words
 }
+
+// reference is where a link leads, and the words that lead there.
+type reference struct{ words, address string }
 
 // emphasise gives the plain runs a style.
 func emphasise(runs []run, s style) []run {
@@ -75,14 +79,14 @@ func person(m []string) []run {
 	if name == "" {
 		name = "user " + m[2]
 	}
-	return []run{{"@" + name, strong}}
+	return []run{{text: "@" + name, style: strong}}
 }
 
 // group is a mention of a group of people.
-func group(m []string) []run { return []run{{"@" + m[1], strong}} }
+func group(m []string) []run { return []run{{text: "@" + m[1], style: strong}} }
 
 // address is a bare address.
-func address(m []string) []run { return []run{{m[1], faint}} }
+func address(m []string) []run { return []run{{text: m[1], style: faint}} }
 
 // channel is a link to a channel or a topic.
 func channel(m []string) []run {
@@ -90,15 +94,37 @@ func channel(m []string) []run {
 	if m[2] != "" {
 		name += " > " + m[2]
 	}
-	return []run{{name, strong}}
+	return []run{{text: name, style: strong}}
 }
 
 // link is "text <address>", or the address alone where the text says the same.
 func link(m []string) []run {
 	if m[1] == m[2] || m[1] == "" {
-		return []run{{m[2], faint}}
+		return address(m[1:])
 	}
-	return append(inline(m[1]), run{" <" + m[2] + ">", faint})
+	words := inline(m[1])
+	return append(words, run{text: " <" + m[2] + ">", style: faint, to: &reference{words: flat(words), address: m[2]}})
+}
+
+// flat is what runs say.
+func flat(runs []run) string {
+	var text strings.Builder
+	for _, r := range runs {
+		text.WriteString(r.text)
+	}
+	return text.String()
+}
+
+// apart takes the addresses of links out of runs.
+func apart(runs []run) (words []run, to []reference) {
+	for _, r := range runs {
+		if r.to == nil {
+			words = append(words, r)
+		} else {
+			to = append(to, *r.to)
+		}
+	}
+	return words, to
 }
 
 // inline reads the forms of a line.
@@ -114,12 +140,12 @@ func inline(text string) (runs []run) {
 			i += length
 			continue
 		}
-		runs = append(runs, run{text[start:i], plain})
+		runs = append(runs, run{text: text[start:i]})
 		runs = append(runs, found...)
 		i += length
 		start = i
 	}
-	return append(runs, run{text[start:], plain})
+	return append(runs, run{text: text[start:]})
 }
 
 // form reads the form that a text begins with. Without one, length is how much
@@ -162,7 +188,7 @@ func codeSpan(text string) ([]run, int) {
 			if strings.TrimSpace(inner) != "" && strings.HasPrefix(inner, " ") && strings.HasSuffix(inner, " ") {
 				inner = inner[1 : len(inner)-1]
 			}
-			return []run{{inner, mono}}, i + n
+			return []run{{text: inner, style: mono}}, i + n
 		}
 		i += closing
 	}

@@ -29,8 +29,10 @@ func Render(content string, width int, colour bool) string {
 }
 
 // Render turns the content of a posted message (Zulip Markdown) into lines. A
-// spoiler is shown open, its header after a ▾ and its body indented. Code and tables are
-// never broken. The text ends without a line break.
+// spoiler is shown open, its header after a ▾ and its body indented. Addresses
+// are never broken: those that do not fit stand on lines of their own, those of a table
+// below it. A line of code that is too long goes on after a ↪. The text ends
+// without a line break.
 func (v View) Render(content string) string {
 	if v.Width > 0 {
 		v.Width = max(v.Width, narrowest)

@@ -40,10 +40,10 @@ func TestMarkdownAtATerminal(t *testing.T) {
 		{"a heading", "## What now", "What now"},
 		{"lists", "* one\n- two\n  * three\n1. four", "• one\n• two\n  • three\n1. four"},
 		{"a quotation", "> words", "│ words"},
-		{"code of several lines", "```go\nfunc x() {\n\treturn\n}\n```\nafter", "    func x() {\n        return\n    }\nafter"},
-		{"a fence that nothing closes", "```\na", "    a"},
-		{"a longer fence", "````\n```\nx\n```\n````", "    ```\n    x\n    ```"},
-		{"a spoiler", "```spoiler The *log*\nline\n\n```` \nx\n````\n```\nafter", "▾ The log\n  line\n\n      x\nafter"},
+		{"code of several lines", "```go\nfunc x() {\n\treturn\n}\n```\nafter", "  func x() {\n      return\n  }\nafter"},
+		{"a fence that nothing closes", "```\na", "  a"},
+		{"a longer fence", "````\n```\nx\n```\n````", "  ```\n  x\n  ```"},
+		{"a spoiler", "```spoiler The *log*\nline\n\n```` \nx\n````\n```\nafter", "▾ The log\n  line\n\n    x\nafter"},
 		{"a spoiler without a header", "```spoiler\nx\n```", "▾ Spoiler\n  x"},
 		{"a spoiler's header with a backtick is none", "```spoiler `x`\ny", "```spoiler x\ny"},
 		{"a quotation of several lines", "```quote\na\n```", "│ a"},
@@ -71,6 +71,39 @@ func TestLinesAreBrokenAtTheWidth(t *testing.T) {
 	assert.Equal(t, "* is not a list but\nthis is:\n• one two three four\n  five\nhttps://example.org/a/very/long/address\n你好你好你好你好你好\n你好",
 		terminal.Render("\\* is not a list but this is:\n* one two three four five\nhttps://example.org/a/very/long/address\n你好你好你好你好你好 你好", 20, false)[1:])
 	assert.Equal(t, terminal.Render("some words here and there", 20, false), terminal.Render("some words here and there", 3, false), "a width that no terminal has")
+}
+
+// The addresses of a walkthrough are longer than most terminals are wide.
+func TestAddressesStandOnLinesOfTheirOwnWhereTheyDoNotFit(t *testing.T) {
+	const page, commit = "http://127.0.0.1:42065/platform/static-1", "http://127.0.0.1:42065/platform/static-1/commit/f7d1c9d761e4"
+	for _, c := range []struct {
+		name, content, want string
+		width               int
+	}{
+		{"one that fits stays in its line", "* page: [open](http://h/)", "• page: open <http://h/>", 40},
+		{"one that does not goes below", "* commit: [f7d1c9d](" + commit + ")", "• commit: f7d1c9d\n  " + commit, 40},
+		{"what comes behind it closes up", "* [a](" + commit + "): passed", "• a: passed\n  " + commit, 40},
+		{"several are named", "see [the page](" + page + "), [f7d1c9d](" + commit + ")", "see the page, f7d1c9d\nthe page  " + page + "\nf7d1c9d   " + commit, 72},
+		{"and named above where that is too long", "see [the page](" + page + "), [f7d1c9d](" + commit + ")", "see the page, f7d1c9d\nthe page\n  " + page + "\nf7d1c9d\n  " + commit, 60},
+		{"the same twice is listed once", "[a](" + page + ") [a](" + page + ")", "a a\n" + page, 40},
+		{"without a width nothing moves", "[a](" + page + ") b", "a <" + page + "> b", 0},
+		{"those of a table stand below it, whatever the width", "| where | commit |\n|---|---|\n| [staging](" + page + ") | `f7d1c9d` |", "where    commit\n───────  ───────\nstaging  f7d1c9d\n\n  " + page, 0},
+		{"rows tell the same words apart", "| where | state |\n|---|---|\n| staging | [ready](http://s/) |\n| production | [ready](http://p/) |",
+			"where       state\n──────────  ─────\nstaging     ready\nproduction  ready\n\n  staging ready     http://s/\n  production ready  http://p/", 0},
+		{"columns tell the same words apart", "| name | staging | production |\n|---|---|---|\n| web | [up](http://s/) | [up](http://p/) |",
+			"name  staging  production\n────  ───────  ──────────\nweb   up       up\n\n  staging up     http://s/\n  production up  http://p/", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, terminal.Render(c.content, c.width, false)) })
+	}
+}
+
+func TestTablesAndCodeKeepWithinTheWidth(t *testing.T) {
+	assert.Equal(t, "name      words\n────────  ──────────────────\nshop-web  one two three four\n          five six\nb         short",
+		terminal.Render("| name | words |\n|---|---|\n| shop-web | one two three four five six |\n| b | short |", 28, false), "the widest column gives way")
+	assert.Equal(t, "name      digest\n────────  ──────────\nshop-web  0123456789\n          abcdef",
+		terminal.Render("| name | digest |\n|---|---|\n| shop-web | 0123456789abcdef |", 20, false), "a long word is cut")
+	assert.Equal(t, "  0123456789abcdefgh\n  0123456789abcdefgh\n  ↪ ij",
+		terminal.Render("```\n0123456789abcdefgh\n0123456789abcdefghij\n```", 20, false), "a long line of code goes on")
 }
 
 // sample is a message with everything, in the words of our own renderer.

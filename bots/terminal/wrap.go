@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,7 +75,7 @@ func words(runs []run) (out []word) {
 				open = true
 			}
 			w := &out[len(out)-1]
-			w.pieces = append(w.pieces, run{part, r.style})
+			w.pieces = append(w.pieces, run{text: part, style: r.style})
 			w.width += columns(part)
 		}
 	}
@@ -82,27 +83,101 @@ func words(runs []run) (out []word) {
 }
 
 // wrap writes runs as lines within the width: the first begins with first, the others with rest.
-// A word longer than a line stands on one of its own.
+// Addresses that would break the line follow on lines of their own, whole, so
+// that a terminal can open them.
 func (p *page) wrap(runs []run, first, rest string) {
-	var line strings.Builder
-	line.WriteString(first)
-	used, empty := columns(first), true
-	for _, w := range words(runs) {
-		if !empty && p.width > 0 && used+1+w.width > p.width {
-			p.lines = append(p.lines, line.String())
-			line.Reset()
-			line.WriteString(rest)
-			used, empty = columns(rest), true
+	if said, to := apart(runs); len(to) > 0 && p.width > 0 && columns(first)+width(runs) > p.width {
+		p.put(said, first, rest)
+		p.references(to, rest)
+		return
+	}
+	p.put(runs, first, rest)
+}
+
+// put breaks runs between words. A word longer than a line stands on one of its own.
+func (p *page) put(runs []run, first, rest string) {
+	margin := first
+	for _, line := range broken(words(runs), p.room(first), p.room(rest)) {
+		p.lines = append(p.lines, strings.TrimRight(margin+p.say(line), " "))
+		margin = rest
+	}
+}
+
+// room is how many columns are left behind a margin; 0: as many as it takes.
+func (p *page) room(margin string) int {
+	if p.width == 0 {
+		return 0
+	}
+	return max(p.width-columns(margin), 1)
+}
+
+// broken divides words into lines of at most the given columns, where 0 is no limit; at least one line.
+func broken(all []word, first, rest int) [][]word {
+	lines, used, limit := [][]word{nil}, 0, first
+	for _, w := range all {
+		last := len(lines) - 1
+		if len(lines[last]) > 0 && used+1+w.width > limit && limit > 0 {
+			lines, used, limit = append(lines, nil), 0, rest
+			last++
 		}
-		if !empty {
-			line.WriteByte(' ')
+		if len(lines[last]) > 0 {
 			used++
 		}
-		for _, piece := range w.pieces {
-			line.WriteString(p.paint.in(piece.style, piece.text))
-		}
+		lines[last] = append(lines[last], w)
 		used += w.width
-		empty = false
 	}
-	p.lines = append(p.lines, strings.TrimRight(line.String(), " "))
+	return lines
+}
+
+// say is words with a space between.
+func (p *page) say(line []word) string {
+	var text strings.Builder
+	for i, w := range line {
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		for _, piece := range w.pieces {
+			text.WriteString(p.paint.in(piece.style, piece.text))
+		}
+	}
+	return text.String()
+}
+
+// references lists addresses, each once, with the words that lead there when
+// there is more than one: before them where every line fits, else above them.
+func (p *page) references(to []reference, margin string) {
+	longest, reach := 0, 0
+	var listed []reference
+	for _, r := range to {
+		if !slices.Contains(listed, r) {
+			listed = append(listed, r)
+			longest, reach = max(longest, columns(r.words)), max(reach, columns(r.address))
+		}
+	}
+	beside := p.width == 0 || columns(margin)+longest+len(columnGap)+reach <= p.width
+	for _, r := range listed {
+		name := margin
+		switch {
+		case len(listed) == 1:
+		case beside:
+			name += r.words + strings.Repeat(" ", longest-columns(r.words)) + columnGap
+		default:
+			p.lines = append(p.lines, margin+r.words)
+			name += "  "
+		}
+		p.lines = append(p.lines, name+p.paint.in(faint, r.address))
+	}
+}
+
+// cut divides a text into pieces of at most n columns, each of one character at least.
+func cut(text string, n int) (pieces []string) {
+	start, used := 0, 0
+	for i, r := range text {
+		w := columns(string(r))
+		if i > start && used+w > n {
+			pieces, start, used = append(pieces, text[start:i]), i, 0
+		}
+		used += w
+	}
+	return append(pieces, text[start:])
 }

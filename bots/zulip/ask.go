@@ -73,9 +73,14 @@ func (c *Client) Ask(ctx context.Context, question Post) (Answer, error) {
 
 // since is what the bot has said in the question's place.
 func (c *Client) since(ctx context.Context, question Post, a Answer) ([]Message, error) {
-	narrow := []Term{{Operator: "channel", Operand: question.Stream}, {Operator: "topic", Operand: question.Topic}}
-	if len(question.Direct) > 0 {
-		narrow = []Term{{Operator: "dm", Operand: question.Direct}}
+	narrow := []Term{{Operator: "dm", Operand: question.Direct}}
+	if len(question.Direct) == 0 {
+		// The server cuts a topic that is too long: where the question stands is its to say.
+		asked, err := c.Message(ctx, a.Asked)
+		if err != nil {
+			return nil, err
+		}
+		narrow = []Term{{Operator: "channel", Operand: asked.StreamID}, {Operator: "topic", Operand: asked.Topic}}
 	}
 	page, err := c.Messages(ctx, Query{Anchor: strconv.FormatInt(a.Asked, 10), After: pageSize, Narrow: narrow})
 	if err != nil {

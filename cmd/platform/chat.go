@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"platform.dev/platform/bots/zulip"
@@ -40,6 +42,11 @@ func (c *chatCmd) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	defer client.Close()
+	return c.unreachable(c.speak(ctx, client, t))
+}
+
+// speak posts the one message, or reads and types.
+func (c *chatCmd) speak(ctx context.Context, client *zulip.Client, t terminal) error {
 	if c.Text == "" {
 		return talk(ctx, client, t, place{Stream: c.Stream, Topic: c.Topic})
 	}
@@ -61,9 +68,29 @@ func (c *chatCmd) client() (*zulip.Client, error) {
 	}
 	client, err := signIn(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no credentials of %q: %w; start the platform first (platform up), and name its data directory with --data", c.As, err)
+		return nil, c.stranger(err)
 	}
 	return client, err
+}
+
+// stranger says why there are no credentials, and what to do.
+func (c *chatCmd) stranger(err error) error {
+	known, _ := filepath.Glob(filepath.Join(c.Data, "chat", "*.zuliprc"))
+	if c.RC != "" || len(known) == 0 {
+		return fmt.Errorf("no credentials of %q: %w; start the platform first (platform up), and name its data directory with --data", c.As, err)
+	}
+	for i, path := range known {
+		known[i] = strings.TrimSuffix(filepath.Base(path), ".zuliprc")
+	}
+	return fmt.Errorf("no credentials of %q: --as takes one of %s", c.As, strings.Join(known, ", "))
+}
+
+// unreachable says what to do when nobody listens where the credentials lead.
+func (c *chatCmd) unreachable(err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("the chat does not answer: %w; is the platform up (platform up), and is --data its directory?", err)
+	}
+	return err
 }
 
 // signIn makes a client from a .zuliprc.

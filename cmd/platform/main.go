@@ -1,6 +1,6 @@
 // Command platform runs software delivery from chat. `platform up` brings the
 // whole platform up on one machine; `platform chat` talks to it as a person
-// would.
+// would; the other commands ask its flow controller, or one elsewhere.
 //
 // This package alone reads flags, the environment and configuration files; it
 // knows nothing of how anything is done.
@@ -21,6 +21,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	code := run(ctx, os.Args[1:], terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(code)
@@ -31,6 +32,22 @@ type cli struct {
 	Up      upCmd      `cmd:"" help:"Start the platform on this machine and serve until Ctrl-C."`
 	Chat    chatCmd    `cmd:"" help:"Post a message and wait for the bot's answer; without a message, read and type."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	Status   statusCmd   `cmd:"" group:"flow" help:"Show what a project runs where."`
+	Where    whereCmd    `cmd:"" group:"flow" help:"Show which commit of a component runs in each environment."`
+	Delivery deliveryCmd `cmd:"" group:"flow" help:"Show what is deployed where and what built it."`
+	Builds   buildsCmd   `cmd:"" group:"flow" help:"List the builds under way."`
+	Diff     diffCmd     `cmd:"" group:"flow" help:"Show the commits that a promote would ship."`
+	Window   windowCmd   `cmd:"" group:"flow" help:"Tell when production changes of a project are allowed."`
+	State    stateCmd    `cmd:"" group:"flow" help:"Show the controller's own state."`
+	Promote  promoteCmd  `cmd:"" group:"flow" help:"Move what staging runs to production."`
+	Rollback rollbackCmd `cmd:"" group:"flow" help:"Move production back to what a promotion displaced."`
+	Lock     lockCmd     `cmd:"" group:"flow" help:"Refuse promotion and rollback to a commit."`
+	Unlock   unlockCmd   `cmd:"" group:"flow" help:"Clear the locks of a commit."`
+	Locks    locksCmd    `cmd:"" group:"flow" help:"List the commit locks that hold."`
+	Scaffold scaffoldCmd `cmd:"" group:"flow" help:"Make a project from a template."`
+	Teardown teardownCmd `cmd:"" group:"flow" help:"Remove what walkthroughs made."`
+	Sync     syncCmd     `cmd:"" group:"flow" help:"Apply a repository's manifests."`
 }
 
 // terminal is where a command reads and writes.
@@ -48,7 +65,7 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 type exits int
 
 // run parses the arguments and executes the command; it returns the exit code:
-// 0 done, 1 an error (told on Err), 80 bad usage.
+// 0 done, 1 an error (told on Err), 2 refused, 3 ask again, 80 bad usage.
 func run(ctx context.Context, args []string, t terminal) (code int) {
 	defer func() {
 		switch r := recover().(type) {
@@ -68,6 +85,7 @@ func run(ctx context.Context, args []string, t terminal) (code int) {
 		kong.DefaultEnvars("PLATFORM"),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ExplicitGroups([]kong.Group{{Key: "flow", Title: "Commands that ask the flow controller (exit code 0 done, 2 refused, 3 ask again, 1 an error):"}}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(t, slog.New(slog.NewTextHandler(t.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 	)

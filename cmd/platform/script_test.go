@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -23,17 +26,29 @@ func TestMain(m *testing.M) {
 // The scripts run the whole product as a person does: the binary, its output
 // and its exit codes.
 func TestScripts(t *testing.T) {
+	deploy, err := filepath.Abs(filepath.Join("..", "..", "deploy"))
+	require.NoError(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("..", "..", "fixtures", "scripts"),
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			// Only what a process needs: the person's own settings do not matter.
-			e.Vars = append(e.Vars, "HOME="+e.WorkDir)
+			e.Vars = append(e.Vars, "HOME="+e.WorkDir, "DEPLOY="+deploy)
+			if curl := os.Getenv(testCurl); curl != "" {
+				e.Setenv("PATH", filepath.Dir(curl)+string(os.PathListSeparator)+e.Getenv("PATH"))
+			}
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "sender" { // what the scripts of deploy send with
+				return len(senders()) > 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"waitfor":    waitFor,
 			"eventually": eventually,
+			"exits":      exitsWith,
 			"orphans":    orphans,
 			"killhard":   killHard,
 		},
@@ -83,6 +98,23 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		case <-deadline.C:
 			ts.Fatalf("waited a minute for %s to print %q", strings.Join(args[1:], " "), args[0])
 		}
+	}
+}
+
+// exits CODE PROGRAM ARGS...: run the program, which ends with this exit code.
+func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS...")
+	}
+	code := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s ended with exit code %d, not %s", strings.Join(args[1:], " "), code, args[0])
 	}
 }
 

@@ -38,6 +38,16 @@ func heading(m zulip.Message) string {
 	return fmt.Sprintf("%s  %s  %s\n", m.At().Local().Format("15:04"), oneLine(m.SenderName), oneLine(where))
 }
 
+// headline is a line with a rule behind it; where the output is no terminal, the line alone.
+func headline(text string, w io.Writer) string {
+	text = oneLine(text)
+	width, live := screen(w)
+	if !live {
+		return text
+	}
+	return "\x1b[1m" + text + "\x1b[0m " + strings.Repeat("─", max(width-len([]rune(text))-1, 0))
+}
+
 // oneLine makes foreign text fit for one line of a terminal: control characters become spaces.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {

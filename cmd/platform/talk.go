@@ -108,6 +108,10 @@ func (c *conversation) say(ctx context.Context, line string) error {
 	case "/streams":
 		return c.streams(ctx)
 	}
+	if strings.HasPrefix(verb, "/") && verb != "/me" {
+		fmt.Fprintf(c.t.Out, "there is no %s; /help lists what there is\n", oneLine(verb))
+		return nil
+	}
 	_, err := c.asker.post(ctx, c.at, line)
 	var refused *zulip.Error
 	if errors.As(err, &refused) && !refused.Fatal() {

@@ -14,7 +14,7 @@ import (
 // upCmd starts the platform.
 type upCmd struct {
 	Data        string `help:"Data directory; made when absent, removed by deleting it." default:".platform" type:"path"`
-	PortBase    *int   `help:"First of seven ports in a row; 0 takes free ones. Without it, the documented ports." placeholder:"N"`
+	PortBase    *int   `help:"First of eight ports in a row; 0 takes free ones. Without it, the documented ports." placeholder:"N"`
 	Rebase      bool   `help:"Choose ports anew and rewrite what is stored with the old ones."`
 	Walkthrough string `help:"Post '@walkthrough TEMPLATE' as a person would, and show what happens." placeholder:"TEMPLATE"`
 	Once        bool   `help:"Exit after the walkthrough: 0 when every step held."`
@@ -33,7 +33,7 @@ func (u *upCmd) Validate() error {
 	if u.Once && u.Walkthrough == "" {
 		return errors.New("--once needs --walkthrough: without one there is nothing to wait for")
 	}
-	if u.PortBase != nil && (*u.PortBase < 0 || *u.PortBase > 65000) {
+	if u.PortBase != nil && *u.PortBase != 0 && (*u.PortBase < 1024 || *u.PortBase > 65000) {
 		return fmt.Errorf("--port-base %d: give a port from 1024 to 65000, or 0 for free ones", *u.PortBase)
 	}
 	return nil
@@ -63,18 +63,19 @@ func (u *upCmd) Run(ctx context.Context, t terminal, log *slog.Logger) error {
 	}
 	greet(t, p, time.Since(begun))
 
+	var project string
 	var failed error
 	if u.Walkthrough != "" {
-		failed = u.walk(ctx, t, p, done)
+		project, failed = u.walk(ctx, t, p, done)
 	}
-	if !u.Once && failed == nil {
-		farewell(t, u.Data)
-	}
-	if u.Once || errors.Is(failed, errStopped) {
+	if u.Once {
 		stop()
-		return errors.Join(ended(failed), <-done)
+		return errors.Join(failed, <-done)
 	}
-	if failed != nil {
+	switch {
+	case failed == nil:
+		farewell(ctx, t, p, project)
+	case !errors.Is(failed, errStopped):
 		fmt.Fprintf(t.Err, "platform: %v\nStill serving; Ctrl-C stops.\n", failed)
 	}
 	select {
@@ -82,17 +83,9 @@ func (u *upCmd) Run(ctx context.Context, t terminal, log *slog.Logger) error {
 		return err
 	case <-ctx.Done():
 	}
-	fmt.Fprintln(t.Out, "\nstopping ...")
+	fmt.Fprintln(t.Out, "\nstopping ... (Ctrl-C again ends it at once; the next start recovers)")
 	err = <-done
 	fmt.Fprintln(t.Out, "stopped")
-	return err
-}
-
-// ended leaves out the error that only says that the person, or a failing part, has ended the run.
-func ended(err error) error {
-	if errors.Is(err, errStopped) {
-		return nil
-	}
 	return err
 }
 
@@ -106,17 +99,4 @@ func greet(t terminal, p *server.Platform, took time.Duration) {
 		fmt.Fprintf(t.Out, "  note: %s\n", note)
 	}
 	fmt.Fprintln(t.Out)
-}
-
-// farewell says where to look next.
-func farewell(t terminal, data string) {
-	flag := ""
-	if data != ".platform" {
-		flag = " --data " + data
-	}
-	fmt.Fprintf(t.Out, `Serving until Ctrl-C. In another terminal:
-  bin/platform chat%[1]s                   read along and type
-  bin/platform chat%[1]s --stream walkthroughs --topic hello '@platform help'
-  bin/platform chat%[1]s --stream walkthroughs --topic hello '@walkthrough teardown'
-`, flag)
 }

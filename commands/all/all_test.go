@@ -12,8 +12,6 @@ import (
 	"platform.dev/platform/commands"
 	"platform.dev/platform/commands/all"
 	"platform.dev/platform/commands/commandstest"
-	"platform.dev/platform/commands/platform"
-	"platform.dev/platform/commands/walkthrough"
 	"platform.dev/platform/flowclient"
 )
 
@@ -80,11 +78,4 @@ func TestWritesAskForAPermissionAndReadsAreOpen(t *testing.T) {
 func TestWithoutItsDepsNothingIsMade(t *testing.T) {
 	_, err := all.New(all.Deps{})
 	require.Error(t, err)
-}
-
-func TestEveryMessageKindHasItsGoldensAndEveryGoldenItsMaker(t *testing.T) {
-	samples := append(append(commands.Catalogue(), platform.Catalogue()...), walkthrough.Catalogue()...)
-	commandstest.Catalogue(t, goldens+"/messages", samples)
-	commandstest.Complete(t, goldens+"/messages", samples)
-	assert.Greater(t, len(samples), 60)
 }

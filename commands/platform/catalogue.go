@@ -16,17 +16,19 @@ func Catalogue() []markup.Message {
 	same.Environments = []flowclient.Deployment{s.web.Environments[0], s.web.Environments[0]}
 	same.Environments[1].Environment = flowclient.Production
 	nowhere := flowclient.ComponentDelivery{Project: "shop", Component: "shop-new", LastBuild: &s.failing}
+	late := s.lock
+	late.Note = "production runs 1a2b3c4 already: the lock takes nothing out of service there, and refuses only a return to it."
 	all := flowclient.Delivery{Components: []flowclient.ComponentDelivery{s.web, s.api}}
 	return append(s.moves(),
 		statusMessage("shop", all.Components, window, s.now),
 		whereMessage(s.web, s.now), whereMessage(same, s.now), whereMessage(nowhere, s.now),
 		buildsMessage([]flowclient.Build{s.running, s.pending}, all, s.now), buildsMessage(nil, all, s.now),
-		lockMessage(s.lock, true, s.web.Repository, s.now), lockMessage(s.lock, false, s.web.Repository, s.now),
+		lockMessage(late, true, s.web.Repository, s.now), lockMessage(s.lock, false, s.web.Repository, s.now),
 		refusedLock("lock", "Not locked: ", s.lock.Commit[:4], s.web.Component, flowclient.Refuse("commit \"1a2b\" is ambiguous in platform/shop; write more of it.")),
 		refusedLock("unlock", "Not unlocked: ", s.lock.Commit[:4], s.web.Component, flowclient.Refuse("commit \"1a2b\" is ambiguous in platform/shop; write more of it.")),
 		unlockMessage(s.web, s.lock.Commit, "", []flowclient.Lock{s.lock}), unlockMessage(s.web, s.lock.Commit, "staging", nil),
 		locksMessage([]flowclient.Lock{s.lock, {Component: "shop-api", Commit: s.second, Reason: "not before Monday", Who: "admin", At: s.now.Add(-49 * time.Hour)}}, all, "shop", s.now),
-		locksMessage(nil, all, "", s.now),
+		locksMessage(nil, all, "shop", s.now),
 	)
 }
 

@@ -47,7 +47,7 @@ func lock(l lockSetter, reader deliveries, now func() time.Time) commands.Comman
 		if err != nil {
 			return answerLock(ctx, reply, "lock", "Not locked: ", args.Commit, c.Component, err)
 		}
-		fresh := held.Who == req.Who.Persona && held.Reason == args.Reason
+		fresh := held.Who == req.Who.Persona && held.Reason == strings.TrimSpace(args.Reason)
 		return reply.Answer(ctx, lockMessage(held, fresh, c.Repository, now()))
 	})
 }
@@ -99,6 +99,9 @@ func lockMessage(l flowclient.Lock, fresh bool, repository string, now time.Time
 	m.Blocks = []markup.Block{
 		markup.Fields(fields...),
 		markup.Text(markup.T("Promotion and rollback to it are refused until "), markup.C(unlock), markup.T(".")),
+	}
+	if l.Note != "" {
+		m.Blocks = append(m.Blocks, markup.Text(markup.B("But "), markup.F(l.Note)))
 	}
 	return m
 }

@@ -49,12 +49,16 @@ func locksMessage(all []flowclient.Lock, d flowclient.Delivery, project string, 
 		items = append(items, markup.Spans(markup.C(l.Component), markup.T(" "), commit(c.Repository, l.Commit), markup.T(" in "), markup.B(scope(l.Environment)),
 			markup.T(": "), markup.F(l.Reason), markup.T(" (set by "), markup.F(l.Who), markup.T(", "+ago(now, l.At)+")")))
 	}
+	var of, in []markup.Span // whose locks these are, where not everybody's
+	if project != "" {
+		of, in = markup.Spans(markup.T(" of "), markup.B(project)), markup.Spans(markup.T(" in "), markup.B(project))
+	}
 	if len(items) == 0 {
-		return markup.Message{Kind: "locks.none", Status: markup.Done, Title: markup.Spans(markup.T("No commit is locked"))}
+		return markup.Message{Kind: "locks.none", Status: markup.Done, Title: append(append(markup.Spans(markup.T("No commit")), of...), markup.T(" is locked"))}
 	}
 	return markup.Message{
 		Kind: "locks.list", Status: markup.Notice,
-		Title:  markup.Spans(markup.T(counted(len(items), "commit lock holds", "commit locks hold"))),
+		Title:  append(markup.Spans(markup.T(counted(len(items), "commit lock holds", "commit locks hold"))), in...),
 		Blocks: []markup.Block{markup.List(items...)},
 	}
 }

@@ -201,6 +201,34 @@ func TestReadsAnswer(t *testing.T) {
 	}
 }
 
+func TestUnlockingWhatIsNotLockedSaysSo(t *testing.T) {
+	f := newFlow()
+	f.err = &flowclient.NotFound{Kind: "lock", Name: "shop-web 1a2b3c4"}
+	rec := ask(t, f, commandstest.Ask{Text: "unlock shop-web 1a2b3c4"})
+	require.NoError(t, rec.Err)
+	assert.Equal(t, "unlock.nothing", rec.Answer().Kind)
+}
+
+func TestALockThatOutlivedItsComponentIsCleared(t *testing.T) {
+	f := newFlow()
+	f.locks = []flowclient.Lock{{Component: "gone-web", Commit: "1a2b3c4d", Reason: "x", Who: "sre", At: now}}
+	rec := ask(t, f, commandstest.Ask{Text: "unlock gone-web 1a2b3c4"})
+	require.NoError(t, rec.Err)
+	assert.Equal(t, "unlock.done", rec.Answer().Kind)
+	require.Len(t, f.clear, 1)
+	assert.Equal(t, "gone-web", f.clear[0].Component)
+}
+
+func TestInAProjectsStreamLocksSaysWhoseTheyAre(t *testing.T) {
+	f := newFlow()
+	f.locks = []flowclient.Lock{{Component: "blog-web", Commit: "1a2b3c4d", Reason: "y", Who: "sre", At: now}}
+	for stream, says := range map[string]string{"": "1 commit lock holds", "blog": "1 commit lock holds in blog", "shop": "No commit of shop is locked"} {
+		rec := ask(t, f, commandstest.Ask{Text: "locks", Project: stream})
+		require.NoError(t, rec.Err)
+		assert.Contains(t, markup.Plain(rec.Answer()), says)
+	}
+}
+
 func TestALockThatAnotherSetIsShownAsTheirs(t *testing.T) {
 	f := &theirs{newFlow()}
 	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Now: func() time.Time { return now }})

@@ -2,6 +2,8 @@ package platform
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/commands"
@@ -10,6 +12,7 @@ import (
 
 // lockClearer is the part of flowclient.Locker that unlock calls.
 type lockClearer interface {
+	lockLister
 	ClearLock(ctx context.Context, r flowclient.LockRequest) ([]flowclient.Lock, error)
 }
 
@@ -30,12 +33,22 @@ func unlock(l lockClearer, reader deliveries) commands.Command {
 		if err != nil {
 			return err
 		}
+		held, err := l.Locks(ctx)
+		if err != nil {
+			return err
+		}
 		c, err := component(d, "", args.Component)
+		if slices.ContainsFunc(held, func(l flowclient.Lock) bool { return l.Component == args.Component }) {
+			c.Component, err = args.Component, nil // a lock may outlive its component
+		}
 		if err != nil {
 			return err
 		}
 		cleared, err := l.ClearLock(ctx, flowclient.LockRequest{Origin: origin(req), Component: c.Component, Commit: args.Commit, Environment: args.To})
-		if err != nil {
+		var missing *flowclient.NotFound
+		switch {
+		case errors.As(err, &missing) && missing.Kind == "lock":
+		case err != nil:
 			return answerLock(ctx, reply, "unlock", "Not unlocked: ", args.Commit, c.Component, err)
 		}
 		return reply.Answer(ctx, unlockMessage(c, args.Commit, args.To, cleared))

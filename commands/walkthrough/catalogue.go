@@ -23,7 +23,7 @@ func Catalogue() []markup.Message {
 	all := []flowclient.Walkthrough{w, held, gone, broke}
 	removed := flowclient.Removed{Projects: []string{"static-1"}, Objects: 7, Repositories: []string{"platform/static-1"}}
 	partial := removed
-	partial.Refused = []string{"Project shop does not carry the walkthrough label and was left alone."}
+	partial.Refused = []string{"what no walkthrough made stays, since it carries no label project-flow.platform.dev/walkthrough: blog, shop."}
 	return append(s.steps(),
 		beganMessage(w, stream, len(staticSteps())), s.run.workingMessage("the build of 1a2b3c4 has succeeded", "build static-1-web-run-0a1b2c3d is in stage test"),
 		s.run.failedMessage(why), s.run.stoppedMessage(asked),
@@ -63,7 +63,7 @@ func newSample() sample {
 	bad.Phase, bad.FailedStage, bad.Message = flowclient.BuildFailed, "test", "exit status 1"
 	bad.Stages = append(append([]flowclient.Task{}, b.Stages[:1]...), flowclient.Task{Name: "test", Phase: flowclient.BuildFailed, StartedAt: at(200), CompletedAt: at(900)}, flowclient.Task{Name: "build", Phase: "Skipped"})
 	s.builds = [2]flowclient.Build{b, bad}
-	s.deploy = flowclient.Deployment{Environment: flowclient.Staging, Binding: "static-1-web-staging", Release: "static-1-web-6f708192", URL: "http://staging-static-1.apps.platform.localhost:19080/static-1-web-http"}
+	s.deploy = flowclient.Deployment{Environment: flowclient.Staging, Binding: "static-1-web-staging", Release: "static-1-web-6f708192", Build: "static-1-web-run-0a1b2c3d", URL: "http://staging-static-1.apps.platform.localhost:19080/static-1-web-http"}
 	s.moved = flowclient.Outcome{Components: []flowclient.ComponentOutcome{{Component: "static-1-web", Sentence: "static-1-web: production runs 1a2b3c4 now; it ran nothing before."}}}
 	s.lock = flowclient.Lock{Component: "static-1-web", Commit: second, Environment: flowclient.Production, Reason: lockReason, Who: "developer"}
 	s.run = &run{bot: &bot{}, steps: staticSteps(), at: 3, w: flowclient.Walkthrough{ID: 1, Template: templateStatic, Project: "static-1", Who: "developer", Started: started, Step: "staging"}}
@@ -80,11 +80,15 @@ func (s *sample) steps() []markup.Message {
 	production := s.deploy
 	production.Environment, production.Binding, production.URL = flowclient.Production, "static-1-web-production", r.s.Production
 	refusal := flowclient.Refuse("static-1-web 9f8e7d6 is locked in production by developer since Fri 20 Nov 18:00 UTC: %s. Clear the lock on static-1-web 9f8e7d6 to go on.", lockReason)
+	refusal.Gates = []flowclient.Verdict{
+		{Gate: "lock", Component: s.lock.Component, Sentence: refusal.Sentence},
+		{Gate: "window", Pass: true, Sentence: "Production changes to static-1 are allowed at any time."}}
+	pushed := []string{"dist holds:", "       884 bytes  dist/index.html", "pushed 127.0.0.1:10082/static-1/web@sha256:7880cb09cb43"}
 	var out []markup.Message
 	for i, o := range []outcome{
 		tellStarted(r), tellScaffolded(r, s.made), tellBuilt(r, s.builds[0], []string{"checkout of 1a2b3c4", "ok    index.html: has one h1", "stamped dist/index.html with 1a2b3c4"}),
-		tellStaging(r, s.deploy), tellPromoted(r, production, s.moved), tellChanged(r, c, s.builds[0], s.deploy), tellLocked(s.lock, refusal),
-		tellUnlocked(r, []flowclient.Lock{s.lock}, production, s.moved), tellRolledBack(r, production, s.moved), tellBroken(r, c, s.builds[1], s.log),
+		tellStaging(r, s.deploy, pushed), tellPromoted(r, production, s.moved, pushed), tellChanged(r, c, s.builds[0], s.deploy, pushed), tellLocked(r, s.lock, refusal),
+		tellUnlocked(r, []flowclient.Lock{s.lock}, production, s.moved, pushed), tellRolledBack(r, production, s.moved, pushed), tellBroken(r, c, s.builds[1], s.log),
 	} {
 		took := time.Duration(i*1300) * time.Millisecond
 		r.at = i

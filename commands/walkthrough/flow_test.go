@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -27,6 +28,8 @@ type flow struct {
 	break_  map[string]func(*site) error         // by effect kind, before it is carried out
 	pages   func(url string, body string) string // what a faulty gateway makes of a page
 	wrote   func(what string)                    // told of each durable write
+
+	lostLogs bool // logs cannot be read
 }
 
 // site is one project.
@@ -189,6 +192,9 @@ func (s *site) at(sha string) commit {
 }
 
 func (f *flow) BuildLog(_ context.Context, run, stage string, last int) ([]string, error) {
+	if f.lostLogs {
+		return nil, &flowclient.Upstream{Part: "log store", Err: errors.New("away")}
+	}
 	for _, s := range f.sites {
 		for _, b := range s.builds {
 			if b.Run != run {
@@ -213,7 +219,7 @@ func (f *flow) Delivery(context.Context) (flowclient.Delivery, error) {
 		for _, environment := range []string{flowclient.Staging, flowclient.Production} {
 			if sha := s.bound[environment]; sha != "" {
 				c.Environments = append(c.Environments, flowclient.Deployment{
-					Environment: environment, Binding: c.Component + "-" + environment, Release: c.Component + "-" + sha[:8], Commit: sha, State: "Active", Ready: true,
+					Environment: environment, Binding: c.Component + "-" + environment, Release: c.Component + "-" + sha[:8], Commit: sha, State: "Active", Ready: true, Build: s.builtBy(sha),
 					URL: "http://" + environment + "-" + s.project + ".apps.example:19080/" + c.Component + "-http",
 				})
 			}
@@ -224,6 +230,16 @@ func (f *flow) Delivery(context.Context) (flowclient.Delivery, error) {
 		d.Components = append(d.Components, c)
 	}
 	return d, nil
+}
+
+// builtBy is the run that built a commit.
+func (s *site) builtBy(sha string) string {
+	for _, b := range s.builds {
+		if b.Commit == sha {
+			return b.Run
+		}
+	}
+	return ""
 }
 
 // fetch is the gateway.

@@ -63,11 +63,7 @@ func (r *run) build(ctx context.Context, commit, phase string) (b flowclient.Bui
 // otherEnd is a build that ended as it should not, with its last lines.
 func (r *run) otherEnd(ctx context.Context, expected string, b flowclient.Build) *missed {
 	m := &missed{Expected: expected, Seen: strings.TrimSpace(fmt.Sprintf("build %s has %s: %s", b.Run, strings.ToLower(b.Phase), b.Message)), Stage: b.FailedStage}
-	log, err := r.bot.Reader.BuildLog(ctx, b.Run, b.FailedStage, lines)
-	if err != nil {
-		log = []string{"the log could not be read: " + err.Error()}
-	}
-	m.Lines = log
+	m.Lines = r.log(ctx, b.Run, b.FailedStage, lines)
 	return m
 }
 
@@ -102,6 +98,36 @@ func (r *run) shows(ctx context.Context, environment string, want page) (d flowc
 		return got == want, environment + " shows " + got.String(), nil
 	})
 	return d, err
+}
+
+// tail is how many lines are shown of the build that made a release.
+const tail = 6
+
+// log is the last lines of a stage ("" for all). What cannot be read is said in
+// its place: a step holds by what is seen, and the lines only show it.
+func (r *run) log(ctx context.Context, run, stage string, last int) []string {
+	log, err := r.bot.Reader.BuildLog(ctx, run, stage, last)
+	if err != nil {
+		return []string{"the log could not be read: " + err.Error()}
+	}
+	return log
+}
+
+// made is the end of the log of the build that made what an environment runs;
+// empty when no build is known.
+func (r *run) made(ctx context.Context, d flowclient.Deployment) []string {
+	if d.Build == "" {
+		return nil
+	}
+	return r.log(ctx, d.Build, "", tail)
+}
+
+// madeBy folds those lines away.
+func madeBy(d flowclient.Deployment, log []string) []markup.Block {
+	if len(log) == 0 {
+		return nil
+	}
+	return []markup.Block{markup.Spoiler(markup.Spans(markup.T("Log: the end of the build that made it, "), markup.F(d.Build)), markup.Log(nil, log))}
 }
 
 // deployment is the run's component in one environment; the zero Deployment when it is not there yet.

@@ -59,11 +59,7 @@ func built(ctx context.Context, r *run) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	log, err := r.bot.Reader.BuildLog(ctx, b.Run, "", lines)
-	if err != nil {
-		return outcome{}, err
-	}
-	return tellBuilt(r, b, log), nil
+	return tellBuilt(r, b, r.log(ctx, b.Run, "", lines)), nil
 }
 
 // staging waits until staging shows the first page.
@@ -73,7 +69,7 @@ func staging(ctx context.Context, r *run) (outcome, error) {
 		return outcome{}, err
 	}
 	r.s.Staging = d.URL
-	return tellStaging(r, d), nil
+	return tellStaging(r, d, r.made(ctx, d)), nil
 }
 
 // promoted moves the first page to production.
@@ -87,7 +83,7 @@ func promoted(ctx context.Context, r *run) (outcome, error) {
 		return outcome{}, err
 	}
 	r.s.Production = d.URL
-	return tellPromoted(r, d, moved), nil
+	return tellPromoted(r, d, moved, r.made(ctx, d)), nil
 }
 
 // changed pushes another heading and compares the environments.
@@ -109,7 +105,7 @@ func changed(ctx context.Context, r *run) (outcome, error) {
 	if err := r.still(ctx, flowclient.Production, r.s.Production, r.s.First); err != nil {
 		return outcome{}, err
 	}
-	return tellChanged(r, c, b, d), nil
+	return tellChanged(r, c, b, d, r.log(ctx, b.Run, "", lines)), nil
 }
 
 // locked locks the second commit and asks for its promotion all the same.
@@ -133,7 +129,7 @@ func locked(ctx context.Context, r *run) (outcome, error) {
 	if err := r.still(ctx, flowclient.Production, r.s.Production, r.s.First); err != nil {
 		return outcome{}, err
 	}
-	return tellLocked(lock, refusal), nil
+	return tellLocked(r, lock, refusal), nil
 }
 
 // unlocked clears the lock and promotes the second page.
@@ -152,7 +148,7 @@ func unlocked(ctx context.Context, r *run) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return tellUnlocked(r, cleared, d, moved), nil
+	return tellUnlocked(r, cleared, d, moved, r.made(ctx, d)), nil
 }
 
 // rolledBack returns production to the first page.
@@ -165,7 +161,7 @@ func rolledBack(ctx context.Context, r *run) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return tellRolledBack(r, d, moved), nil
+	return tellRolledBack(r, d, moved, r.made(ctx, d)), nil
 }
 
 // broken pushes a page whose link leads nowhere, which the project's own tests refuse.
@@ -181,12 +177,8 @@ func broken(ctx context.Context, r *run) (outcome, error) {
 	if b.FailedStage == "" {
 		return outcome{}, &missed{Expected: "the build has failed in a stage of its own", Seen: "build " + b.Run + " failed and names no stage: " + b.Message}
 	}
-	log, err := r.bot.Reader.BuildLog(ctx, b.Run, b.FailedStage, lines)
-	if err != nil {
-		return outcome{}, err
-	}
 	if err := r.still(ctx, flowclient.Staging, r.s.Staging, r.s.Second); err != nil {
 		return outcome{}, err
 	}
-	return tellBroken(r, c, b, log), nil
+	return tellBroken(r, c, b, r.log(ctx, b.Run, b.FailedStage, lines)), nil
 }

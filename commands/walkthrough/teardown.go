@@ -59,10 +59,11 @@ func busyMessage(w flowclient.Walkthrough, stream string) markup.Message {
 }
 
 func teardownMessage(scope string, r flowclient.Removed) markup.Message {
-	if len(r.Projects) == 0 && len(r.Refused) == 0 && r.Objects == 0 {
+	if len(r.Projects) == 0 && r.Objects == 0 {
 		return markup.Message{
 			Kind: "walkthrough.teardown.nothing", Status: markup.Done,
-			Title: markup.Spans(markup.T("There was nothing to remove ("), markup.C(scope), markup.T(")")),
+			Title:  markup.Spans(markup.T("There was nothing to remove ("), markup.C(scope), markup.T(")")),
+			Blocks: leftAlone(r.Refused),
 		}
 	}
 	m := markup.Message{
@@ -79,11 +80,19 @@ func teardownMessage(scope string, r flowclient.Removed) markup.Message {
 	m.Blocks = []markup.Block{markup.Fields(fields...)}
 	if len(r.Refused) > 0 {
 		m.Kind, m.Status = "walkthrough.teardown.partial", markup.Notice
-		var items [][]markup.Span
-		for _, sentence := range r.Refused {
-			items = append(items, markup.Spans(markup.F(sentence)))
-		}
-		m.Blocks = append(m.Blocks, markup.Text(markup.T("Left alone:")), markup.List(items...))
 	}
+	m.Blocks = append(m.Blocks, leftAlone(r.Refused)...)
 	return m
+}
+
+// leftAlone lists what a teardown did not remove, and why.
+func leftAlone(refused []string) []markup.Block {
+	if len(refused) == 0 {
+		return nil
+	}
+	var items [][]markup.Span
+	for _, sentence := range refused {
+		items = append(items, markup.Spans(markup.F(sentence)))
+	}
+	return []markup.Block{markup.Text(markup.T("Left alone:")), markup.List(items...)}
 }

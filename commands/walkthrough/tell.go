@@ -47,27 +47,27 @@ func tellBuilt(r *run, b flowclient.Build, log []string) outcome {
 }
 
 // tellStaging shows what staging answers.
-func tellStaging(r *run, d flowclient.Deployment) outcome {
+func tellStaging(r *run, d flowclient.Deployment, log []string) outcome {
 	return outcome{
 		kind:   "staging",
 		title:  markup.Spans(markup.T("staging answers")),
-		blocks: []markup.Block{pageFields(r, d, r.s.First)},
+		blocks: append([]markup.Block{pageFields(r, d, r.s.First)}, madeBy(d, log)...),
 		links:  markup.Spans(link("staging", d.URL)),
 	}
 }
 
 // tellPromoted shows what production answers.
-func tellPromoted(r *run, d flowclient.Deployment, moved flowclient.Outcome) outcome {
+func tellPromoted(r *run, d flowclient.Deployment, moved flowclient.Outcome, log []string) outcome {
 	return outcome{
 		kind:   "promoted",
 		title:  markup.Spans(markup.T("staging is promoted to production")),
-		blocks: []markup.Block{pageFields(r, d, r.s.First), movedText(moved)},
+		blocks: append([]markup.Block{pageFields(r, d, r.s.First), movedText(moved)}, madeBy(d, log)...),
 		links:  markup.Spans(link("production", d.URL)),
 	}
 }
 
 // tellChanged compares the environments after the second push.
-func tellChanged(r *run, c flowclient.Commit, b flowclient.Build, d flowclient.Deployment) outcome {
+func tellChanged(r *run, c flowclient.Commit, b flowclient.Build, d flowclient.Deployment, log []string) outcome {
 	return outcome{
 		kind:  "changed",
 		title: markup.Spans(markup.T("a second push reaches staging, and only staging")),
@@ -76,28 +76,43 @@ func tellChanged(r *run, c flowclient.Commit, b flowclient.Build, d flowclient.D
 			markup.Table([]string{"environment", "heading", "commit"},
 				environmentRow("staging", d.URL, r.s.Second, c.WebURL),
 				environmentRow("production", r.s.Production, r.s.First, r.commitURL(r.s.First.Commit))),
+			logSpoiler("", log),
 		},
 		links: markup.Spans(link(short(c.SHA), c.WebURL), link(b.Run, b.URL)),
 	}
 }
 
-// tellLocked shows the lock and the refusal.
-func tellLocked(lock flowclient.Lock, refusal *flowclient.Refusal) outcome {
-	return outcome{
+// tellLocked shows the lock and the refusal, with what each gate said.
+func tellLocked(r *run, lock flowclient.Lock, refusal *flowclient.Refusal) outcome {
+	locked := link(short(lock.Commit), r.commitURL(lock.Commit))
+	o := outcome{
 		kind:  "locked",
 		title: markup.Spans(markup.T("the commit is locked, and its promotion refused")),
 		blocks: []markup.Block{
 			markup.Fields(
-				markup.Named("lock", markup.C(lock.Component), markup.T(" "), markup.C(short(lock.Commit)), markup.T(" in "+lock.Environment+", set by "), markup.F(lock.Who)),
+				markup.Named("lock", markup.C(lock.Component), markup.T(" "), locked, markup.T(" in "+lock.Environment+", set by "), markup.F(lock.Who)),
 				markup.Named("reason", markup.F(lock.Reason)),
 			),
 			markup.Text(markup.T("The promotion was answered: "), markup.F(refusal.Sentence)),
 		},
+		links: markup.Spans(locked),
 	}
+	var gates [][]markup.Span
+	for _, g := range refusal.Gates {
+		verdict := "against"
+		if g.Pass {
+			verdict = "for"
+		}
+		gates = append(gates, markup.Spans(markup.B(g.Gate), markup.T(" "+verdict+": "), markup.F(g.Sentence)))
+	}
+	if len(gates) > 0 {
+		o.blocks = append(o.blocks, markup.Spoiler(markup.Spans(markup.T("What each gate said")), markup.List(gates...)))
+	}
+	return o
 }
 
 // tellUnlocked shows the lock gone and the commit in production.
-func tellUnlocked(r *run, cleared []flowclient.Lock, d flowclient.Deployment, moved flowclient.Outcome) outcome {
+func tellUnlocked(r *run, cleared []flowclient.Lock, d flowclient.Deployment, moved flowclient.Outcome, log []string) outcome {
 	text := markup.Text(markup.T("The lock was cleared before."))
 	if len(cleared) > 0 {
 		text = markup.Text(markup.T("Cleared the lock of "), markup.C(short(cleared[0].Commit)), markup.T(" set by "), markup.F(cleared[0].Who), markup.T("."))
@@ -105,17 +120,17 @@ func tellUnlocked(r *run, cleared []flowclient.Lock, d flowclient.Deployment, mo
 	return outcome{
 		kind:   "unlocked",
 		title:  markup.Spans(markup.T("the lock is cleared and the commit promoted")),
-		blocks: []markup.Block{text, pageFields(r, d, r.s.Second), movedText(moved)},
+		blocks: append([]markup.Block{text, pageFields(r, d, r.s.Second), movedText(moved)}, madeBy(d, log)...),
 		links:  markup.Spans(link("production", d.URL)),
 	}
 }
 
 // tellRolledBack shows production as it was.
-func tellRolledBack(r *run, d flowclient.Deployment, moved flowclient.Outcome) outcome {
+func tellRolledBack(r *run, d flowclient.Deployment, moved flowclient.Outcome, log []string) outcome {
 	return outcome{
 		kind:   "rolledback",
 		title:  markup.Spans(markup.T("production is rolled back; nothing was built for it")),
-		blocks: []markup.Block{pageFields(r, d, r.s.First), movedText(moved)},
+		blocks: append([]markup.Block{pageFields(r, d, r.s.First), movedText(moved)}, madeBy(d, log)...),
 		links:  markup.Spans(link("production", d.URL)),
 	}
 }

@@ -108,6 +108,38 @@ func TestEachStepSaysWhatItWaitsForBeforeItSaysHowItEnded(t *testing.T) {
 	assert.NotContains(t, all, "ok    check 11\n", "only the last forty lines")
 }
 
+func TestEveryStepThatBuiltOrMovedSomethingFoldsRealLinesAway(t *testing.T) {
+	rec := say(t, newFlow(), "static")
+	require.NoError(t, rec.Err)
+	folded := map[string]int{}
+	for _, p := range rec.Final() {
+		for _, b := range p.Message.Blocks {
+			if b.Kind != markup.BlockSpoiler {
+				continue
+			}
+			for _, inner := range b.Blocks {
+				folded[strings.TrimPrefix(p.Message.Kind, "walkthrough.")] += len(inner.Lines)
+			}
+		}
+	}
+	for _, step := range []string{"built", "staging", "promoted", "changed", "unlocked", "rolledback", "broken"} {
+		assert.Positive(t, folded[step], step)
+	}
+}
+
+func TestALogThatCannotBeReadDoesNotFailAStepThatHeld(t *testing.T) {
+	f := newFlow()
+	f.lostLogs = true
+	rec := say(t, f, "static")
+	require.NoError(t, rec.Err)
+	said := ""
+	for _, p := range rec.Posts {
+		said += p.Message.Kind + "\n" + markup.Plain(p.Message) + "\n"
+	}
+	assert.Contains(t, said, "the log could not be read: log store: away")
+	assert.Equal(t, allSteps, kinds(rec))
+}
+
 func TestOneWalkthroughAtATime(t *testing.T) {
 	f := newFlow()
 	f.runs = []flowclient.Walkthrough{{ID: 7, Key: "other", Project: "static-7", Template: "static", Who: "admin", Started: f.now}}

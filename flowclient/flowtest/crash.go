@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"testing"
 	"time"
 
@@ -16,15 +17,22 @@ import (
 
 // NewController gives a controller over the plane and a memory, as a process has
 // it; the journal's writes count among the plane's, so that it can die there.
-func NewController(t *testing.T, p *Plane, m Memory, templates fs.FS) *flowclient.Controller {
+// change may say otherwise.
+func NewController(t *testing.T, p *Plane, m Memory, templates fs.FS, change ...func(*flowclient.Deps)) *flowclient.Controller {
 	t.Helper()
-	c, err := flowclient.New(flowclient.Deps{
-		ControlPlane: p, Git: p, Cluster: p, Prober: p, Journal: mortal{m, p}, Locks: m, Sightings: m, Runs: m,
+	mortal := mortal{m, p}
+	deps := flowclient.Deps{
+		ControlPlane: p, Git: p, Cluster: p, Prober: p, Journal: mortal, Locks: m, Sightings: m, Runs: m,
+		Pulls: p, Reviews: mortal, Applied: mortal, Traces: mortal, History: m,
 		Templates: templates, Now: p.Now, Settings: flowclient.Settings{
 			Owner: "platform", SecretRef: "git-read", ModuleRef: "#main", Floors: flowclient.DefaultFloors(),
 			Hooks: []flowclient.HookTarget{{URL: "http://api/autobuild", Secret: "s", Events: []string{"push"}}, {URL: "http://flow/sync", Secret: "s", Events: []string{"push"}}},
 		},
-	})
+	}
+	for _, f := range change {
+		f(&deps)
+	}
+	c, err := flowclient.New(deps)
 	require.NoError(t, err)
 	return c
 }
@@ -44,6 +52,26 @@ func (j mortal) Settle(ctx context.Context, id string, outcome json.RawMessage, 
 	return j.plane.Write("settle", func() error { return j.Memory.Settle(ctx, id, outcome, at, events...) })
 }
 
+func (j mortal) MarkPull(ctx context.Context, repo string, number int, touched time.Time) error {
+	return j.plane.Write("mark", func() error { return j.Memory.MarkPull(ctx, repo, number, touched) })
+}
+
+func (j mortal) PutPull(ctx context.Context, r flowclient.PullRecord, events ...flowclient.Event) error {
+	return j.plane.Write("put pull", func() error { return j.Memory.PutPull(ctx, r, events...) })
+}
+
+func (j mortal) ForgetPulls(ctx context.Context, repo string) error {
+	return j.plane.Write("forget", func() error { return j.Memory.ForgetPulls(ctx, repo) })
+}
+
+func (j mortal) PutApplied(ctx context.Context, repo string, manifests map[string]flowclient.AppliedManifest) error {
+	return j.plane.Write("put applied", func() error { return j.Memory.PutApplied(ctx, repo, manifests) })
+}
+
+func (j mortal) Remember(ctx context.Context, sha, traceparent string, at time.Time) error {
+	return j.plane.Write("remember", func() error { return j.Memory.Remember(ctx, sha, traceparent, at) })
+}
+
 // act is one request that a process may die in.
 type act struct {
 	writes  int // that it is known to make, at least
@@ -56,7 +84,9 @@ type act struct {
 // shows that the next process, or the request heard again, ends as though
 // nothing had happened: one effect, one event, the displaced release right.
 func Crash(t *testing.T, templates fs.FS, open func(t *testing.T) Memory) {
-	for name, a := range acts {
+	all := maps.Clone(acts)
+	maps.Copy(all, reviewActs)
+	for name, a := range all {
 		t.Run(name, func(t *testing.T) {
 			calm := newCrash(t, templates, open, a)
 			want := calm.end(t)
@@ -128,9 +158,12 @@ func (c *crash) end(t *testing.T) any {
 	again, err := c.do(c.site, c.site.Flow)
 	require.NoError(t, err)
 	assert.Equal(t, out, again)
+	_, err = passing(c.site, c.site.Flow) // what follows from it has followed
+	require.NoError(t, err)
 	c.check(t, c.site, out)
 	state := map[string]any{"outcome": out}
-	for _, kind := range []flowclient.Kind{flowclient.KindProject, flowclient.KindComponent, flowclient.KindReleaseBinding, flowclient.KindProjectReleaseBinding, flowclient.KindResourceReleaseBinding, flowclient.KindComponentRelease} {
+	for _, kind := range []flowclient.Kind{flowclient.KindProject, flowclient.KindComponent, flowclient.KindReleaseBinding, flowclient.KindProjectReleaseBinding, flowclient.KindResourceReleaseBinding, flowclient.KindComponentRelease,
+		flowclient.KindEnvironment, flowclient.KindWorkload, flowclient.KindWorkflowRun} {
 		objects, err := c.plane.List(t.Context(), kind, flowclient.Filter{})
 		require.NoError(t, err)
 		for _, o := range objects {
@@ -138,7 +171,9 @@ func (c *crash) end(t *testing.T) any {
 			state[string(kind)+" "+o.Metadata.Name] = []any{o.Metadata.Labels, o.Metadata.Annotations, string(o.Spec)}
 		}
 	}
-	for _, kind := range []string{flowclient.EventPromoted, flowclient.EventRolledBack, flowclient.EventScaffolded, flowclient.EventRemoved} {
+	for _, kind := range []string{flowclient.EventPromoted, flowclient.EventRolledBack, flowclient.EventScaffolded, flowclient.EventRemoved,
+		flowclient.EventPullOpened, flowclient.EventPullMerged, flowclient.EventPullClosed, flowclient.EventReviewQueued, flowclient.EventReviewCreated,
+		flowclient.EventReviewUpdated, flowclient.EventReviewFailed, flowclient.EventReviewDestroyed} {
 		state[kind] = len(c.site.events(kind))
 	}
 	return state

@@ -199,10 +199,19 @@ func lockTrapsNothing(t *testing.T, s *site) {
 	s.promoted()
 	s.reaches(flowclient.Production, first)
 	second := s.push("index.html", page("second")).SHA
+	request := flowclient.LockRequest{Origin: s.origin(), Component: s.component, Commit: second, Environment: flowclient.Staging, Reason: "bad"}
+	lock, err := s.Flow.SetLock(s.ctx(), request)
+	require.NoError(t, err)
+	assert.Contains(t, lock.Note, "nothing in staging is held back by it", "staging takes what is built")
 	s.promoted()
 	s.reaches(flowclient.Production, second)
-	_, err := s.Flow.SetLock(s.ctx(), flowclient.LockRequest{Origin: s.origin(), Component: s.component, Commit: second, Reason: "bad"})
+	request.Origin, request.Environment = s.origin(), ""
+	lock, err = s.Flow.SetLock(s.ctx(), request)
 	require.NoError(t, err)
+	assert.Contains(t, lock.Note, "production runs "+second[:7]+" already", "a lock that comes too late says so")
+	again, err := s.Flow.SetLock(s.ctx(), request)
+	require.NoError(t, err)
+	assert.Equal(t, lock, again)
 	_, err = s.rollback()
 	require.NoError(t, err, "the lock is on what production leaves")
 	s.reaches(flowclient.Production, first)

@@ -18,6 +18,10 @@ type Memory interface {
 	flowclient.LockStore
 	flowclient.Sightings
 	flowclient.Runs
+	flowclient.PullStore
+	flowclient.AppliedStore
+	flowclient.Traces
+	flowclient.History
 }
 
 // Journal is the contract of the controller's memory. open gives an empty one
@@ -44,7 +48,7 @@ func Journal(t *testing.T, open func(t *testing.T) (m Memory, reopen func() Memo
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
 func intent(key string) flowclient.Intent {
-	return flowclient.Intent{Key: key, Kind: "promote", Who: "developer", At: noon, Body: json.RawMessage(`{"project":"shop"}`)}
+	return flowclient.Intent{Key: key, Kind: "promote", Asked: "5f4e3d", Who: "developer", At: noon, Body: json.RawMessage(`{"project":"shop"}`)}
 }
 
 func happened(key string) flowclient.Event {
@@ -57,7 +61,7 @@ func intentOnce(t *testing.T, m Memory, reopen func() Memory) {
 	assert.True(t, fresh)
 	require.NotEmpty(t, first.ID)
 	other := intent("zulip:31")
-	other.Kind, other.Who = "rollback", "sre"
+	other.Kind, other.Asked, other.Who = "rollback", "another", "sre"
 	again, fresh, err := m.Begin(t.Context(), other)
 	require.NoError(t, err)
 	assert.False(t, fresh)

@@ -30,7 +30,13 @@ type Plane struct {
 	repos   map[string]*repo
 	logs    map[string][]flowclient.LogLine // by "run/stage"
 	answers map[string]int                  // Probe's, by URL
-	uid     int
+
+	statuses map[string]flowclient.CommitStatus // by "repo@sha context"
+	told     func(flowclient.PullDelivery)
+	untold   []flowclient.PullDelivery // delivered when the lock is given up
+	held     bool                      // runs that are asked for wait for FinishRun
+
+	uid int
 
 	writes  []string // what was written, in order
 	crashAt int      // the write that the process dies at; 0: none
@@ -48,7 +54,7 @@ type kept struct {
 // NewPlane gives a world with the environments of the application pipeline.
 func NewPlane(now func() time.Time) *Plane {
 	p := &Plane{Free: 8 << 30, Now: now, objects: map[flowclient.Kind]map[string]*kept{}, repos: map[string]*repo{},
-		logs: map[string][]flowclient.LogLine{}, answers: map[string]int{}}
+		logs: map[string][]flowclient.LogLine{}, answers: map[string]int{}, statuses: map[string]flowclient.CommitStatus{}}
 	for _, name := range []string{flowclient.Staging, flowclient.Production} {
 		p.put(flowclient.Object{Kind: flowclient.KindEnvironment, Metadata: flowclient.Metadata{Name: name}, Spec: json.RawMessage(`{}`)})
 	}
@@ -212,6 +218,9 @@ func (p *Plane) Delete(_ context.Context, kind flowclient.Kind, name string) err
 			}
 		}
 		delete(p.objects[kind], name)
+		if p.watch != nil {
+			p.watch(kind, name)
+		}
 		return nil
 	})
 }

@@ -1,6 +1,7 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // names commits as git does
 	"encoding/hex"
@@ -13,12 +14,48 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// repo is a repository in memory: one line of commits.
+// repo is a repository in memory.
 type repo struct {
-	commits []flowclient.Commit
-	files   map[string]string
+	heads   map[string]string              // branch to commit
+	history map[string][]flowclient.Commit // by commit: everything reachable from it, itself last
+	trees   map[string]map[string]string   // by commit
 	keys    map[string]flowclient.Commit
 	hooks   map[string]flowclient.Hook
+	pulls   []*pulled // by number, from 1
+}
+
+func newRepo() *repo {
+	return &repo{heads: map[string]string{}, history: map[string][]flowclient.Commit{}, trees: map[string]map[string]string{},
+		keys: map[string]flowclient.Commit{}, hooks: map[string]flowclient.Hook{}}
+}
+
+// resolve finds a branch's head, or the one commit that begins with ref.
+func (r *repo) resolve(ref string) (flowclient.Commit, error) {
+	if sha, ok := r.heads[ref]; ok {
+		ref = sha
+	}
+	var found []flowclient.Commit
+	for _, sha := range slices.Sorted(maps.Keys(r.history)) {
+		if strings.HasPrefix(sha, ref) {
+			found = append(found, r.history[sha][len(r.history[sha])-1])
+		}
+	}
+	switch len(found) {
+	case 0:
+		return flowclient.Commit{}, &flowclient.NotFound{Kind: "commit", Name: ref}
+	case 1:
+		return found[0], nil
+	}
+	return flowclient.Commit{}, &flowclient.Invalid{Field: "commit", Value: ref, Why: "is ambiguous"}
+}
+
+// commit puts a commit with a tree on a branch, on top of what is reachable from before.
+func (r *repo) commit(branch string, before []flowclient.Commit, c flowclient.Commit, tree map[string]string) flowclient.Commit {
+	sum := sha1.Sum(fmt.Appendf(nil, "%s %s %d %d", branch, c.SHA, len(before), len(r.history))) //nolint:gosec // as above
+	c.SHA = hex.EncodeToString(sum[:])
+	r.history[c.SHA] = append(slices.Clone(before), c)
+	r.trees[c.SHA], r.heads[branch] = tree, c.SHA
+	return c
 }
 
 func (p *Plane) repository(name string) flowclient.Repository {
@@ -31,7 +68,7 @@ func (p *Plane) EnsureRepository(_ context.Context, name, _ string) (flowclient.
 	defer p.mu.Unlock()
 	return p.repository(name), p.writing("ensure repository", func() error {
 		if p.repos[name] == nil {
-			p.repos[name] = &repo{files: map[string]string{}, keys: map[string]flowclient.Commit{}, hooks: map[string]flowclient.Hook{}}
+			p.repos[name] = newRepo()
 		}
 		return nil
 	})
@@ -64,92 +101,106 @@ func (p *Plane) EnsureHook(_ context.Context, name string, h flowclient.Hook) er
 	})
 }
 
-// Push commits, once per key, and starts the builds that the push's hook would start.
+// Push commits, once per key, and starts the builds that the push's hook would
+// start. A branch that does not exist begins at the push's base, or at main.
 func (p *Plane) Push(_ context.Context, push flowclient.Push) (commit flowclient.Commit, err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.unlock()
 	return commit, p.writing("push", func() error {
 		r := p.repos[push.Repo]
-		if r == nil || push.Branch != "main" {
+		if r == nil {
 			return &flowclient.NotFound{Kind: "repository", Name: push.Repo}
 		}
 		if known, ok := r.keys[push.Key]; ok {
 			commit = known
 			return nil
 		}
-		sum := sha1.Sum(fmt.Appendf(nil, "%s %s %d", push.Repo, push.Key, len(r.commits))) //nolint:gosec // as above
-		subject, _, _ := strings.Cut(push.Message, "\n")
-		commit = flowclient.Commit{SHA: hex.EncodeToString(sum[:]), Subject: subject, Author: push.Author, At: p.Now()}
-		maps.Copy(r.files, push.Files)
-		for _, path := range push.Delete {
-			delete(r.files, path)
+		at, exists := r.heads[push.Branch]
+		if !exists {
+			if at = r.heads[cmp.Or(push.Base, "main")]; at == "" && push.Branch != "main" {
+				return &flowclient.NotFound{Kind: "branch", Name: push.Base}
+			}
 		}
-		r.commits, r.keys[push.Key] = append(r.commits, commit), commit
-		return p.build(push.Repo, r, commit)
+		tree := maps.Clone(r.trees[at])
+		if tree == nil {
+			tree = map[string]string{}
+		}
+		maps.Copy(tree, push.Files)
+		for _, path := range push.Delete {
+			delete(tree, path)
+		}
+		subject, _, _ := strings.Cut(push.Message, "\n")
+		commit = r.commit(push.Branch, r.history[at], flowclient.Commit{SHA: push.Repo + push.Key, Subject: subject, Author: push.Author, At: p.Now()}, tree)
+		r.keys[push.Key] = commit
+		p.headMoved(push.Repo, push.Branch)
+		return p.build(push.Repo, r, push.Branch, commit)
 	})
 }
 
-// Commit resolves main, or the beginning of a commit.
+// Commit resolves a branch, or the beginning of a commit.
 func (p *Plane) Commit(_ context.Context, name, ref string) (flowclient.Commit, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dead {
 		return flowclient.Commit{}, ErrCrashed
 	}
-	missing := &flowclient.NotFound{Kind: "commit", Name: ref}
 	r := p.repos[name]
-	if r == nil || len(r.commits) == 0 {
-		return flowclient.Commit{}, missing
+	if r == nil {
+		return flowclient.Commit{}, &flowclient.NotFound{Kind: "commit", Name: ref}
 	}
-	if ref == "main" {
-		return r.commits[len(r.commits)-1], nil
-	}
-	var found []flowclient.Commit
-	for _, c := range r.commits {
-		if strings.HasPrefix(c.SHA, ref) {
-			found = append(found, c)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return flowclient.Commit{}, missing
-	case 1:
-		return found[0], nil
-	}
-	return flowclient.Commit{}, &flowclient.Invalid{Field: "commit", Value: ref, Why: "is ambiguous"}
+	return r.resolve(ref)
 }
 
 // Commits lists the newest commits first.
-func (p *Plane) Commits(_ context.Context, name, _ string, limit int) ([]flowclient.Commit, error) {
+func (p *Plane) Commits(_ context.Context, name, ref string, limit int) ([]flowclient.Commit, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.repos[name]
 	if r == nil {
 		return nil, &flowclient.NotFound{Kind: "repository", Name: name}
 	}
-	commits := slices.Clone(r.commits)
+	at, err := r.resolve(ref)
+	if err != nil {
+		return nil, err
+	}
+	commits := slices.Clone(r.history[at.SHA])
 	slices.Reverse(commits)
 	return commits[:min(limit, len(commits))], nil
 }
 
-// SetStatus is accepted and forgotten: nothing that is tested here reads it.
-func (p *Plane) SetStatus(context.Context, string, string, flowclient.CommitStatus) error { return nil }
+// SetStatus keeps a commit's status; Status reads it.
+func (p *Plane) SetStatus(_ context.Context, repo, sha string, s flowclient.CommitStatus) error {
+	p.mu.Lock()
+	defer p.unlock()
+	return p.writing("set status", func() error {
+		p.statuses[repo+"@"+sha+" "+s.Context] = s
+		return nil
+	})
+}
+
+// Status is a commit's status in a context.
+func (p *Plane) Status(repo, sha, context string) flowclient.CommitStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.statuses[repo+"@"+sha+" "+context]
+}
 
 // build does what the control plane and the workflow engine do about a push:
 // a run, and when its tests pass a release and the binding in staging. Tests
 // fail when ci/test.sh ends with "exit 1".
-func (p *Plane) build(name string, r *repo, commit flowclient.Commit) error {
+func (p *Plane) build(name string, r *repo, branch string, commit flowclient.Commit) error {
 	for _, component := range slices.Sorted(maps.Keys(p.objects[flowclient.KindComponent])) {
 		o := p.objects[flowclient.KindComponent][component].object
 		var spec flowclient.ComponentSpec
 		if err := json.Unmarshal(o.Spec, &spec); err != nil {
 			return err
 		}
-		if !spec.AutoBuild || spec.Workflow == nil || spec.Workflow.Parameters.Repository.URL != p.repository(name).CloneURL {
+		if !spec.AutoBuild || spec.Workflow == nil || spec.Workflow.Parameters.Repository.URL != p.repository(name).CloneURL ||
+			cmp.Or(spec.Workflow.Parameters.Repository.Revision.Branch, "main") != branch {
 			continue
 		}
 		labels := map[string]string{flowclient.LabelProject: spec.Owner.ProjectName, flowclient.LabelComponent: component, flowclient.LabelCommit: commit.SHA}
-		if failing := strings.HasSuffix(r.files["ci/test.sh"], "\nexit 1\n"); p.run(component, commit, labels, failing) || !spec.AutoDeploy {
+		if failing := r.failing(commit.SHA); p.run(component, commit, labels, failing) || !spec.AutoDeploy {
 			continue
 		}
 		if err := p.deploy(component, commit, labels); err != nil {
@@ -159,39 +210,52 @@ func (p *Plane) build(name string, r *repo, commit flowclient.Commit) error {
 	return nil
 }
 
+// failing tells whether the tests of a commit fail.
+func (r *repo) failing(sha string) bool {
+	return strings.HasSuffix(r.trees[sha]["ci/test.sh"], "\nexit 1\n")
+}
+
 // run records a run that is over, and tells whether it failed.
 func (p *Plane) run(component string, commit flowclient.Commit, labels map[string]string, failing bool) bool {
-	now := p.Now()
 	name := component + "-run-" + commit.SHA[:8]
+	p.put(flowclient.Object{Kind: flowclient.KindWorkflowRun, Metadata: flowclient.Metadata{Name: name, Labels: labels},
+		Spec: json.RawMessage(`{}`), Status: p.ended(name, failing)})
+	return failing
+}
+
+// ended is the status of a run that is over, and writes its log.
+func (p *Plane) ended(name string, failing bool) json.RawMessage {
+	now := p.Now()
 	outcome, phase := "WorkflowSucceeded", flowclient.BuildSucceeded
 	if failing {
 		outcome, phase = "WorkflowFailed", flowclient.BuildFailed
 	}
-	status, err := json.Marshal(flowclient.WorkflowRunStatus{
-		Conditions: []flowclient.Condition{{Type: outcome, Status: "True"}, {Type: "WorkflowCompleted", Status: "True"}},
-		Tasks:      []flowclient.Task{{Name: "test", Phase: phase, StartedAt: &now, CompletedAt: &now}}, StartedAt: &now, CompletedAt: &now,
-	})
-	if err != nil {
-		return true
-	}
 	for i := range 60 {
 		p.logs[name+"/test"] = append(p.logs[name+"/test"], flowclient.LogLine{At: now, Text: fmt.Sprintf("line %d of 60", i+1)})
 	}
-	p.put(flowclient.Object{Kind: flowclient.KindWorkflowRun, Metadata: flowclient.Metadata{Name: name, Labels: labels}, Spec: json.RawMessage(`{}`), Status: status})
-	return failing
+	return status(flowclient.WorkflowRunStatus{
+		Conditions: []flowclient.Condition{{Type: outcome, Status: "True"}, {Type: "WorkflowCompleted", Status: "True"}},
+		Tasks:      []flowclient.Task{{Name: "test", Phase: phase, StartedAt: &now, CompletedAt: &now}}, StartedAt: &now, CompletedAt: &now,
+	})
+}
+
+// status is a status as an object carries it.
+func status(of any) json.RawMessage {
+	raw, err := json.Marshal(of)
+	if err != nil {
+		panic(err) // statuses are structs of ours
+	}
+	return raw
 }
 
 // deploy cuts the release and binds it in staging.
 func (p *Plane) deploy(component string, commit flowclient.Commit, labels map[string]string) error {
 	owner := flowclient.Owner{ProjectName: labels[flowclient.LabelProject], ComponentName: component}
-	release := component + "-" + commit.SHA[:10]
-	spec, err := json.Marshal(flowclient.ComponentReleaseSpec{Owner: owner, Workload: flowclient.WorkloadSpec{
-		Container: flowclient.Container{Image: "127.0.0.1:10082/" + component + "@sha256:" + commit.SHA}}})
+	release, err := p.cut(owner, commit.SHA, labels)
 	if err != nil {
 		return err
 	}
-	p.put(flowclient.Object{Kind: flowclient.KindComponentRelease, Metadata: flowclient.Metadata{Name: release, Labels: labels}, Spec: spec})
-	spec, err = json.Marshal(flowclient.ReleaseBindingSpec{Owner: owner, Environment: flowclient.Staging, ReleaseName: release, State: "Active"})
+	spec, err := json.Marshal(flowclient.ReleaseBindingSpec{Owner: owner, Environment: flowclient.Staging, ReleaseName: release, State: "Active"})
 	if err != nil {
 		return err
 	}
@@ -203,4 +267,16 @@ func (p *Plane) deploy(component string, commit flowclient.Commit, labels map[st
 	}
 	p.put(flowclient.Object{Kind: flowclient.KindReleaseBinding, Metadata: flowclient.Metadata{Name: name, Labels: labels}, Spec: spec})
 	return nil
+}
+
+// cut makes the release of a commit and gives its name.
+func (p *Plane) cut(owner flowclient.Owner, sha string, labels map[string]string) (string, error) {
+	release := owner.ComponentName + "-" + sha[:10]
+	spec, err := json.Marshal(flowclient.ComponentReleaseSpec{Owner: owner, Workload: flowclient.WorkloadSpec{
+		Container: flowclient.Container{Image: "127.0.0.1:10082/" + owner.ComponentName + "@sha256:" + sha}}})
+	if err != nil {
+		return "", err
+	}
+	p.put(flowclient.Object{Kind: flowclient.KindComponentRelease, Metadata: flowclient.Metadata{Name: release, Labels: labels}, Spec: spec})
+	return release, nil
 }

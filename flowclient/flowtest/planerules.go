@@ -56,6 +56,9 @@ func (p *Plane) reconcile(k *kept) {
 	if p.watch != nil {
 		p.watch(k.object.Kind, k.object.Metadata.Name)
 	}
+	if k.object.Kind == flowclient.KindWorkflowRun && len(k.object.Status) == 0 {
+		p.begin(k)
+	}
 	if k.object.Kind != flowclient.KindReleaseBinding {
 		return
 	}

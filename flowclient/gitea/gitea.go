@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
@@ -29,7 +30,7 @@ const (
 	pageSize   = 50 // items of one page: Gitea's largest by default
 )
 
-// Config is what a Client needs; every field but Transport is required.
+// Config is what a Client needs; every field but Transport and MergePatience is required.
 type Config struct {
 	BaseURL string // "http://127.0.0.1:3001"; the API and git are both under it
 	Token   string // may write repositories
@@ -42,13 +43,17 @@ type Config struct {
 	Dir       string // scratch directories of pushes; made with mode 0700
 	Log       *slog.Logger
 	Now       func() time.Time
+	// MergePatience is how long MergePull asks again while the server computes
+	// whether a pull request can be merged; 15 s when 0.
+	MergePatience time.Duration
 }
 
-// Client is the git port (flowclient.Git).
+// Client is the git port (flowclient.Git and flowclient.Pulls).
 type Client struct {
-	cfg  Config
-	http *http.Client
-	git  *gitcmd.Runner
+	cfg        Config
+	http       *http.Client
+	git        *gitcmd.Runner
+	commenting sync.Mutex // one comment is looked for and written at a time
 }
 
 var _ flowclient.Git = (*Client)(nil)

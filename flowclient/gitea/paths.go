@@ -60,6 +60,8 @@ func checkPush(p flowclient.Push) error {
 		return &flowclient.Invalid{Field: "message", Value: "", Why: "want 1 to 16384 bytes of text"}
 	case !branchOK(p.Branch):
 		return &flowclient.Invalid{Field: "branch", Value: p.Branch, Why: "not a branch name"}
+	case p.Base != "" && !branchOK(p.Base):
+		return &flowclient.Invalid{Field: "base", Value: p.Base, Why: "not a branch name"}
 	case len(all) == 0:
 		return &flowclient.Invalid{Field: "files", Value: "", Why: "want at least one file to write or delete"}
 	case len(all) > maxFiles || size > maxContent:

@@ -125,14 +125,21 @@ const (
 	refMade = "refs/platform/made"
 )
 
-// fetch gets the branch. One that does not exist begins at the default branch;
-// an empty repository gives nothing.
+// fetch gets the branch. One that does not exist begins at the push's base, or
+// at the default branch; an empty repository gives nothing.
 func (s *scratch) fetch(ctx context.Context) error {
-	for _, ref := range []string{"refs/heads/" + s.push.Branch, "HEAD"} {
+	begin := "HEAD"
+	if s.push.Base != "" {
+		begin = "refs/heads/" + s.push.Base
+	}
+	for _, ref := range []string{"refs/heads/" + s.push.Branch, begin} {
 		_, err := s.git(ctx, "fetch", "--quiet", "--no-tags", "--depth="+strconv.Itoa(originDepth), s.remote, "+"+ref+":"+refBase)
 		if err == nil || !gitcmd.Says(err, "couldn't find remote ref") {
 			return s.failed(err)
 		}
+	}
+	if s.push.Base != "" {
+		return &flowclient.NotFound{Kind: "branch", Name: s.push.Repo + " " + s.push.Base}
 	}
 	return nil
 }

@@ -16,6 +16,27 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
+func TestARefusalIsTheAnswerAlsoWhenItCannotBeAnnounced(t *testing.T) {
+	b := newBench(t)
+	b.shop()
+	second := b.push("second")
+	_, err := b.SetLock(t.Context(), flowclient.LockRequest{Origin: b.origin(), Component: "shop-web", Commit: second.SHA, Reason: "bad"})
+	require.NoError(t, err)
+	deps := b.deps
+	deps.Journal = noNotes{b.store}
+	c, err := flowclient.New(deps)
+	require.NoError(t, err)
+	_, err = c.Promote(t.Context(), flowclient.Promotion{Origin: b.origin(), Project: "shop"})
+	var refusal *flowclient.Refusal
+	require.ErrorAs(t, err, &refusal)
+	assert.Equal(t, "lock", refusal.Gate)
+}
+
+// noNotes is a journal that takes no events by themselves.
+type noNotes struct{ flowclient.Journal }
+
+func (noNotes) Note(context.Context, ...flowclient.Event) error { return errors.New("disk full") }
+
 func TestStagingThatMovesOnSupersedesThePromotion(t *testing.T) {
 	b := newBench(t)
 	b.shop()
@@ -133,13 +154,56 @@ func TestAPinThatTheControlPlaneRefusesIsTheComponentsOutcome(t *testing.T) {
 	assert.Len(t, b.events(flowclient.EventPromoted), 1)
 }
 
-func TestAKeyIsForOneKindOfRequest(t *testing.T) {
+func TestAKeyThatWasUsedStandsForNoOtherRequest(t *testing.T) {
 	b := newBench(t)
-	b.shop()
-	_, err := b.Rollback(t.Context(), flowclient.Promotion{Origin: flowclient.Origin{Key: "test:2", Who: "developer"}, Project: "shop"})
-	var invalid *flowclient.Invalid
-	require.ErrorAs(t, err, &invalid)
-	assert.Equal(t, "was used before, for a promote", invalid.Why)
+	b.shop() // scaffolds under the key test:1 and promotes under test:2
+	commit := b.push("second")
+	lock := flowclient.LockRequest{Origin: flowclient.Origin{Key: "lock", Who: "sre"}, Component: "shop-web", Commit: commit.SHA, Reason: "x"}
+	_, err := b.SetLock(t.Context(), lock)
+	require.NoError(t, err)
+	_, err = b.ClearLock(t.Context(), lock)
+	require.NoError(t, err)
+	commits, err := b.plane.Commits(t.Context(), "platform/shop", "main", 2)
+	require.NoError(t, err)
+	lock.Commit = commits[1].SHA
+	scaffold := flowclient.Origin{Key: "test:1", Who: "developer"}
+	promote := flowclient.Origin{Key: "test:2", Who: "developer"}
+	before, err := b.store.Events(t.Context(), 0, 1000)
+	require.NoError(t, err)
+	for name, ask := range map[string]func() error{
+		"another kind": func() error {
+			_, err := b.Rollback(t.Context(), flowclient.Promotion{Origin: promote, Project: "shop"})
+			return err
+		},
+		"another component": func() error {
+			_, err := b.Promote(t.Context(), flowclient.Promotion{Origin: promote, Project: "shop", Component: "shop-web"})
+			return err
+		},
+		"another project": func() error {
+			_, err := b.Scaffold(t.Context(), flowclient.ScaffoldRequest{Origin: scaffold, Template: "static", Project: "blog", Walkthrough: true})
+			return err
+		},
+		"a project without the label": func() error {
+			_, err := b.Scaffold(t.Context(), flowclient.ScaffoldRequest{Origin: scaffold, Template: "static", Project: "shop"})
+			return err
+		},
+		"another scope": func() error {
+			_, err := b.Teardown(t.Context(), flowclient.TeardownRequest{Origin: scaffold, Scope: "all"})
+			return err
+		},
+		"a lock of another":     func() error { _, err := b.SetLock(t.Context(), lock); return err },
+		"clearing another lock": func() error { _, err := b.ClearLock(t.Context(), lock); return err },
+	} {
+		var invalid *flowclient.Invalid
+		require.ErrorAs(t, ask(), &invalid, name)
+		assert.Equal(t, "origin.key", invalid.Field, name)
+		assert.Contains(t, invalid.Why, "was used before, for another request", name)
+	}
+	after, err := b.store.Events(t.Context(), 0, 1000)
+	require.NoError(t, err)
+	assert.Equal(t, before, after, "nothing happened")
+	_, err = b.Scaffold(t.Context(), flowclient.ScaffoldRequest{Origin: flowclient.Origin{Key: "test:1", Who: "somebody else"}, Template: "static", Project: "shop", Walkthrough: true})
+	assert.NoError(t, err, "the same request has its outcome, whoever repeats it")
 }
 
 func TestWhatIsGoneEndsWhatWasBegunInsteadOfBlockingIt(t *testing.T) {

@@ -76,6 +76,19 @@ func TestCursorsAndDeliveriesSurviveARestart(t *testing.T) {
 	}
 }
 
+func TestDeliveriesAreForgottenWhenNobodyRepeatsThemAnyMore(t *testing.T) {
+	s, ctx := fresh(t), t.Context()
+	for _, c := range []struct {
+		id    string
+		day   int
+		fresh bool
+	}{{"8e0e", 0, true}, {"8e0e", 29, false}, {"other", 30, true}, {"8e0e", 30, false}, {"other", 31, false}, {"8e0e", 31, true}} {
+		got, err := s.Record(ctx, c.id, "sync", noon.AddDate(0, 0, c.day))
+		require.NoError(t, err)
+		assert.Equal(t, c.fresh, got, "%s on day %d", c.id, c.day)
+	}
+}
+
 func TestEveryDurableWriteIsTold(t *testing.T) {
 	var told []string
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "flow.db"), func(file, op string) { told = append(told, file+" "+op) })

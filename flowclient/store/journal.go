@@ -17,7 +17,7 @@ import (
 // so that annotations left by an earlier flow.db are never taken for ours.
 const idLength = 13
 
-const intentColumns = `id, key, kind, who, at, body, outcome`
+const intentColumns = `id, key, kind, asked, who, at, body, outcome`
 
 // Begin records an intent under its origin key; when the key is known it
 // returns the recorded one and fresh false.
@@ -31,8 +31,8 @@ func (s *Store) Begin(ctx context.Context, in flowclient.Intent) (recorded flowc
 		recorded.ID = strings.ToLower(rand.Text()[:idLength])
 		recorded.At = in.At.UTC()
 		recorded.Outcome = nil
-		_, err = tx.ExecContext(ctx, `INSERT INTO intents (id, key, kind, who, at, body) VALUES (?, ?, ?, ?, ?, ?)`,
-			recorded.ID, in.Key, in.Kind, in.Who, in.At.UnixNano(), []byte(in.Body))
+		_, err = tx.ExecContext(ctx, `INSERT INTO intents (id, key, kind, asked, who, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			recorded.ID, in.Key, in.Kind, in.Asked, in.Who, in.At.UnixNano(), []byte(in.Body))
 		return err
 	})
 	if err != nil {
@@ -118,9 +118,12 @@ func (s *Store) Note(ctx context.Context, events ...flowclient.Event) error {
 }
 
 // Events lists events after seq, at most limit, oldest first.
-func (s *Store) Events(ctx context.Context, after int64, limit int) (events []flowclient.Event, err error) {
-	rows, err := s.file.Reader().QueryContext(ctx,
-		`SELECT seq, key, kind, at, project, component, walkthrough, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, after, limit)
+func (s *Store) Events(ctx context.Context, after int64, limit int) ([]flowclient.Event, error) {
+	return s.events(ctx, `WHERE seq > ? ORDER BY seq LIMIT ?`, after, limit)
+}
+
+func (s *Store) events(ctx context.Context, which string, args ...any) (events []flowclient.Event, err error) {
+	rows, err := s.file.Reader().QueryContext(ctx, `SELECT seq, key, kind, at, project, component, walkthrough, body FROM events `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
@@ -156,7 +159,7 @@ type scanner interface{ Scan(dest ...any) error }
 func scanIntent(row scanner) (in flowclient.Intent, err error) {
 	var at int64
 	var body, outcome []byte
-	if err := row.Scan(&in.ID, &in.Key, &in.Kind, &in.Who, &at, &body, &outcome); err != nil {
+	if err := row.Scan(&in.ID, &in.Key, &in.Kind, &in.Asked, &in.Who, &at, &body, &outcome); err != nil {
 		return flowclient.Intent{}, err
 	}
 	in.At, in.Body, in.Outcome = instant(at), body, outcome

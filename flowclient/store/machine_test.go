@@ -164,7 +164,7 @@ func TestAControllerBehavesLikeItsRules(t *testing.T) {
 
 		lock := func(t *rapid.T) flowclient.LockRequest {
 			sha := rapid.SampledFrom(m.shas).Draw(t, "sha")
-			return flowclient.LockRequest{Origin: m.origin(), Component: "shop-web", Commit: sha}
+			return flowclient.LockRequest{Origin: m.origin(), Component: "shop-web", Commit: sha, Reason: "breaks"}
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"push": m.push,

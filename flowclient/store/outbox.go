@@ -12,12 +12,14 @@ import (
 // Put records a message under key, or, when the key is known and the payload
 // differs, a new revision of it. A revision keeps its row's place in the order
 // and the instant the row was put off until; the bot and place stay the first
-// ones. A row that was dropped stays dropped.
+// ones. A row that was dropped is owed again with its next revision: what the
+// chat refused was the words before it, and the answer must not go with them.
 func (s *Store) Put(ctx context.Context, key, bot string, place, payload []byte, at time.Time) error {
 	err := s.file.Update(ctx, "put", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO outbox (key, bot, place, payload, put, rev, delivered, sent_id, due, why)
 			VALUES (?1, ?2, ?3, ?4, ?5, 1, 0, '', ?5, '')
-			ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, rev = rev + 1, due = max(due, excluded.due)
+			ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, rev = rev + 1, due = max(due, excluded.due),
+				tried = CASE WHEN dropped IS NULL THEN tried END, dropped = NULL
 			WHERE payload <> excluded.payload`, key, bot, place, payload, at.UnixNano())
 		return err
 	})

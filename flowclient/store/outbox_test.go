@@ -121,7 +121,10 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 					return
 				}
 				if r := &m.rows[at]; r.Payload != payload {
-					r.Payload, r.Rev = payload, r.Rev+1
+					if r.dropped { // it was refused: there is nothing to look for
+						r.Tried = time.Time{}
+					}
+					r.Payload, r.Rev, r.dropped = payload, r.Rev+1, false
 					if now.After(r.due) {
 						r.due = now
 					}
@@ -189,6 +192,17 @@ func TestARevisionHeldBackDoesNotHoldBackNewMessages(t *testing.T) {
 	rows := owed(t, s, "platform", noon)
 	require.Len(t, rows, 1)
 	assert.Equal(t, "next", rows[0].Key)
+}
+
+func TestTheAnswerOfAProgressMessageThatWasDroppedIsStillOwed(t *testing.T) {
+	s, ctx := fresh(t), t.Context()
+	require.NoError(t, s.Put(ctx, "answer", "platform", []byte("shop"), []byte("50 %"), noon))
+	require.NoError(t, s.Try(ctx, 1, noon))
+	require.NoError(t, s.Drop(ctx, 1, "400 the chat will not take it", noon))
+	require.NoError(t, s.Put(ctx, "answer", "platform", []byte("shop"), []byte("50 %"), noon))
+	assert.Empty(t, owed(t, s, "platform", noon), "the same words are refused for good")
+	require.NoError(t, s.Put(ctx, "answer", "platform", []byte("shop"), []byte("done"), noon))
+	assert.Equal(t, []owedRow{{ID: 1, Key: "answer", Place: "shop", Payload: "done", Rev: 2}}, owed(t, s, "platform", noon))
 }
 
 func TestOwedLetsItsVisitorWriteAndStopsAtItsError(t *testing.T) {

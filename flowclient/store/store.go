@@ -1,6 +1,7 @@
 // Package store is the SQL memory of one platform: the controller's journal,
 // locks, sightings and walkthrough runs, the bots' inbox and outbox, the
-// announcer's cursor and the ids of hook deliveries, all in the one file
+// announcer's cursor, the ids of hook deliveries, pull requests with their
+// review environments, applied manifests and trace contexts, all in the one file
 // flow.db, because a commit is atomic within one file only. A method returns
 // after its commit.
 //
@@ -33,6 +34,11 @@ var (
 	_ flowclient.LockStore = (*Store)(nil)
 	_ flowclient.Sightings = (*Store)(nil)
 	_ flowclient.Runs      = (*Store)(nil)
+
+	_ flowclient.PullStore    = (*Store)(nil)
+	_ flowclient.AppliedStore = (*Store)(nil)
+	_ flowclient.Traces       = (*Store)(nil)
+	_ flowclient.History      = (*Store)(nil)
 )
 
 // Open opens the file at path, creating it where there is none, and migrates
@@ -53,12 +59,19 @@ func Open(ctx context.Context, path string, committed sqlite.Committed) (*Store,
 // Close closes the file after the writes under way.
 func (s *Store) Close() error { return s.file.Close() }
 
+// deliveriesKept is how long a delivery is remembered. No git server repeats one later by itself.
+const deliveriesKept = 30 * 24 * time.Hour
+
 // Record remembers a hook delivery by its id and the kind of hook it came to;
-// fresh is false when that pair was recorded before.
+// fresh is false when that pair was recorded within the last thirty days.
 func (s *Store) Record(ctx context.Context, id, kind string, at time.Time) (fresh bool, err error) {
 	err = s.file.Update(ctx, "record delivery", func(tx *sql.Tx) error {
 		fresh, err = inserted(tx.ExecContext(ctx,
 			`INSERT INTO deliveries (kind, id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, kind, id, at.UnixNano()))
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM deliveries WHERE at < ?`, at.Add(-deliveriesKept).UnixNano())
 		return err
 	})
 	if err != nil {

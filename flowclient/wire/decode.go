@@ -93,7 +93,16 @@ func described(t reflect.Type) string {
 		return "a string"
 	case reflect.Bool:
 		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Pointer:
+		return described(t.Elem())
+	case reflect.Struct: // the only one in a body is a time.Time
+		return "an instant such as 2026-03-04T12:00:00Z"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "bytes in base64"
+		}
 		return "a list of strings"
 	default:
 		return "an object of strings"

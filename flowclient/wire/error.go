@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,10 @@ var ErrSignature = errors.New("the signature is missing or not the right one")
 // ErrStopping is a request that the controller's end cut short. Status 503.
 var ErrStopping = errors.New("the flow controller is stopping; ask again in a moment")
 
+// originHeaders are the headers that carry the fields of an origin: what a
+// client sent is named as the client called it.
+var originHeaders = map[string]string{"origin.key": HeaderKey, "origin.who": HeaderActor, "origin.link": HeaderLink}
+
 // Status says which status and body an error is. Fault is true when it is none
 // that a client may read: the caller logs it under the id, and the body says
 // no more than where.
@@ -58,10 +63,10 @@ func Status(err error, id string) (status int, body Error, fault bool) {
 	case errors.As(err, &refusal):
 		return http.StatusConflict, Error{Error: refusal.Sentence, Gate: refusal.Gate, Gates: refusal.Gates}, false
 	case errors.As(err, &invalid):
-		value := short(invalid.Value)
+		field, value := cmp.Or(originHeaders[invalid.Field], invalid.Field), short(invalid.Value)
 		return http.StatusBadRequest, Error{
-			Error: (&flowclient.Invalid{Field: invalid.Field, Value: value, Why: invalid.Why}).Error(),
-			Field: invalid.Field, Value: &value, Why: invalid.Why,
+			Error: (&flowclient.Invalid{Field: field, Value: value, Why: invalid.Why}).Error(),
+			Field: field, Value: &value, Why: invalid.Why,
 		}, false
 	case errors.As(err, &notFound):
 		return http.StatusNotFound, Error{Error: notFound.Error(), Kind: notFound.Kind, Name: notFound.Name}, false
@@ -95,6 +100,11 @@ func FromStatus(status int, body []byte) error {
 	case status == http.StatusConflict:
 		return &flowclient.Refusal{Sentence: e.Error, Gate: e.Gate, Gates: e.Gates}
 	case status == http.StatusBadRequest && e.Value != nil:
+		for field, header := range originHeaders {
+			if e.Field == header {
+				e.Field = field
+			}
+		}
 		return &flowclient.Invalid{Field: e.Field, Value: *e.Value, Why: e.Why}
 	case status == http.StatusNotFound && e.Kind != "":
 		return &flowclient.NotFound{Kind: e.Kind, Name: e.Name}

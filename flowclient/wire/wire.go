@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"platform.dev/platform/flowclient"
@@ -22,15 +23,16 @@ const (
 	HeaderKey   = "Idempotency-Key"  // the origin key: a request with a known one has its effect no second time
 	HeaderActor = "X-Platform-Actor" // who asks; DefaultActor when absent
 	HeaderLink  = "X-Platform-Link"  // the message that asked, an http(s) address
+	HeaderTrace = "Traceparent"      // W3C trace context that the request is a part of
 )
 
 // DefaultActor is who asks when nobody is named.
 const DefaultActor = "api"
 
-// The longest values of the origin headers, in bytes.
+// The longest values of the origin headers, in bytes: as long as the controller takes them.
 const (
-	maxKey   = 200
-	maxActor = 100
+	maxKey   = 300
+	maxActor = 200
 	maxLink  = 2000
 )
 
@@ -46,10 +48,12 @@ func Origin(h http.Header) (flowclient.Origin, error) {
 			return flowclient.Origin{}, err
 		}
 	}
-	if o.Link != "" {
-		if u, err := url.Parse(o.Link); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return flowclient.Origin{}, invalid(HeaderLink, o.Link, "must be an http or https address")
-		}
+	if err := address(HeaderLink, o.Link); err != nil {
+		return flowclient.Origin{}, err
+	}
+	// A malformed trace context is dropped, as its standard asks: it says nothing about the request.
+	if trace := h.Get(HeaderTrace); isTrace(trace) {
+		o.Trace = trace
 	}
 	if o.Key == "" {
 		o.Key = "api:" + rand.Text()
@@ -67,6 +71,53 @@ func SetOrigin(h http.Header, o flowclient.Origin) {
 			h.Set(header, value)
 		}
 	}
+	if isTrace(o.Trace) {
+		h.Set(HeaderTrace, o.Trace)
+	}
+}
+
+// CheckOrigin tells whether headers can carry an origin: it has a key and
+// somebody who asks. *flowclient.Invalid names the field, as the controller would.
+func CheckOrigin(o flowclient.Origin) error {
+	for _, v := range []struct {
+		field, value string
+		longest      int
+		needed       bool
+	}{{"origin.key", o.Key, maxKey, true}, {"origin.who", o.Who, maxActor, true}, {"origin.link", o.Link, maxLink, false}} {
+		if v.needed && strings.TrimSpace(v.value) == "" {
+			return invalid(v.field, v.value, "is missing")
+		}
+		if err := printable(v.field, v.value, v.longest); err != nil {
+			return err
+		}
+	}
+	return address("origin.link", o.Link)
+}
+
+// address refuses a link that is no web address; none at all is fine.
+func address(field, value string) error {
+	if value == "" {
+		return nil
+	}
+	if u, err := url.Parse(value); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return invalid(field, value, "must be an http or https address")
+	}
+	return nil
+}
+
+// traceparent is version 00 of the header; the ids must not be all zeros.
+var traceparent = regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$`)
+
+func isTrace(value string) bool {
+	m := traceparent.FindStringSubmatch(value)
+	return m != nil && strings.Trim(m[1], "0") != "" && strings.Trim(m[2], "0") != ""
+}
+
+// Address is a path with the value in the place of its one parameter.
+func Address(pattern, value string) string {
+	before, rest, _ := strings.Cut(pattern, "{")
+	_, after, _ := strings.Cut(rest, "}")
+	return before + url.PathEscape(value) + after
 }
 
 // printable refuses a header value that is too long or would spoil a line of a log.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
@@ -25,6 +26,7 @@ func TestErrorsComeBackAsTheyWent(t *testing.T) {
 		"a refusal":              {&flowclient.Refusal{Sentence: "locked; clear it", Gate: "lock", Gates: []flowclient.Verdict{{Gate: "lock", Sentence: "locked"}}}, 409},
 		"a bare refusal":         {flowclient.Refuse("no"), 409},
 		"an invalid field":       {&flowclient.Invalid{Field: "commit", Value: "1a2", Why: "is ambiguous"}, 400},
+		"a key used before":      {&flowclient.Invalid{Field: "origin.key", Value: "k", Why: "was used before"}, 400},
 		"an invalid empty value": {&flowclient.Invalid{Field: "project", Value: "", Why: "is required"}, 400},
 		"nothing of that name":   {&flowclient.NotFound{Kind: "project", Name: "shop"}, 404},
 		"an upstream":            {&flowclient.Upstream{Part: "control plane", Err: errors.New("refused: connection")}, 502},
@@ -86,7 +88,8 @@ func TestAnswersThatAreNoErrorBodyBecomeUpstreamErrors(t *testing.T) {
 }
 
 func TestRequestsComeBackAsTheyWent(t *testing.T) {
-	o := flowclient.Origin{Key: "zulip:31", Who: "developer", Link: "https://chat.example/31"}
+	o := flowclient.Origin{Key: "zulip:31", Who: "developer", Link: "https://chat.example/31", Trace: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
+	require.NoError(t, CheckOrigin(o))
 	h := http.Header{}
 	SetOrigin(h, o)
 	got, err := Origin(h)
@@ -104,6 +107,24 @@ func TestRequestsComeBackAsTheyWent(t *testing.T) {
 	carried(t, FromPromotion(promotion, false), func(b PromoteBody) (flowclient.Promotion, error) { return b.Request(o) }, promotion)
 	lock := flowclient.LockRequest{Origin: o, Component: "shop-web", Commit: "1a2b3c4", Environment: "production", Reason: "r"}
 	carried(t, FromLock(lock), func(b LockBody) (flowclient.LockRequest, error) { return b.Request(o) }, lock)
+
+	pull := flowclient.PullRequest{Origin: o, Project: "shop", Branch: "hello", Base: "main", Title: "Say hello", Body: "b", Files: map[string]string{"a": "b"}, Delete: []string{"c"}}
+	carried(t, FromPull(pull), func(b PullBody) (flowclient.PullRequest, error) { return b.Request(o) }, pull)
+	merge := flowclient.MergeRequest{Origin: o, Project: "shop", Number: 7, Head: "1a2b"}
+	carried(t, FromMerge(merge), func(b MergeBody) (flowclient.MergeRequest, error) { return b.Request(o) }, merge)
+	sync := flowclient.SyncRequest{Origin: o, Repo: "platform/shop", Ref: "main"}
+	carried(t, FromSync(sync), func(b SyncBody) (flowclient.SyncRequest, error) { return b.Request(o) }, sync)
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	told := flowclient.PullDelivery{ID: "06ce9e1d", Repo: "platform/shop", Number: 7, Action: "opened", At: noon}
+	carried(t, FromDelivered(told), func(b DeliveredBody) (flowclient.PullDelivery, error) { return b.Request(noon) }, told)
+	walk := flowclient.Walkthrough{ID: 31, Topic: "static-31", Step: "push", Ended: &noon, Result: "passed", Message: "m", State: []byte{0, 1, 255}}
+	carried(t, FromUpdate(walk), func(b UpdateBody) (flowclient.Walkthrough, error) { return b.Request("31") }, walk)
+	stage, last, err := LogRequest(LogQuery("test & build", 40))
+	require.NoError(t, err)
+	assert.Equal(t, "test & build 40", fmt.Sprint(stage, " ", last))
+	trace, err := FlowTrace(FlowQuery(o.Trace[3:35]))
+	require.NoError(t, err)
+	assert.Equal(t, o.Trace[3:35], trace)
 
 	lock.Reason = ""
 	cleared, err := ClearRequest(ClearQuery(lock), o)
@@ -202,7 +223,103 @@ func TestRepositoryNames(t *testing.T) {
 		"platform/shop": true, "a/b": true, "org.x/.profile": true, "shop": false, "/shop": false, "a/": false, "../x": false, "a/..": false,
 		"a/.": false, "a/b/c": false, "a/b c": false, "": false, "a/" + strings.Repeat("b", 200): false,
 	} {
-		err := SyncBody{Repo: name, Ref: "main"}.Check()
+		_, err := SyncBody{Repo: name, Ref: "main"}.Request(flowclient.Origin{})
 		assert.Equal(t, good, err == nil, "%q: %v", name, err)
+	}
+}
+
+func TestOriginsThatHeadersCannotCarryAreNamed(t *testing.T) {
+	good := flowclient.Origin{Key: "k", Who: "w"}
+	for name, tc := range map[string]struct {
+		field  string
+		change func(*flowclient.Origin)
+	}{
+		"no key":           {"origin.key", func(o *flowclient.Origin) { o.Key = " " }},
+		"nobody":           {"origin.who", func(o *flowclient.Origin) { o.Who = "" }},
+		"a long key":       {"origin.key", func(o *flowclient.Origin) { o.Key = strings.Repeat("k", 301) }},
+		"a key of lines":   {"origin.key", func(o *flowclient.Origin) { o.Key = "a\nb" }},
+		"a name of lines":  {"origin.who", func(o *flowclient.Origin) { o.Who = "a\rb" }},
+		"a link that runs": {"origin.link", func(o *flowclient.Origin) { o.Link = "javascript:alert(1)" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := good
+			tc.change(&o)
+			var bad *flowclient.Invalid
+			require.ErrorAs(t, CheckOrigin(o), &bad)
+			assert.Equal(t, tc.field, bad.Field)
+		})
+	}
+}
+
+func TestATraceContextThatIsMalformedIsDropped(t *testing.T) {
+	for _, trace := range []string{"", "x", "00-0-0-01", "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		"00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"} {
+		h := http.Header{"Traceparent": {trace}}
+		o, err := Origin(h)
+		require.NoError(t, err)
+		assert.Empty(t, o.Trace, trace)
+		sent := http.Header{}
+		SetOrigin(sent, flowclient.Origin{Key: "k", Trace: trace})
+		assert.Empty(t, sent.Get(HeaderTrace), trace)
+	}
+}
+
+func TestAddressesKeepEveryNameOneSegment(t *testing.T) {
+	assert.Equal(t, "/builds/shop-web-run-1", Address(BuildPath, "shop-web-run-1"))
+	assert.Equal(t, "/builds/..%2Fstate/log", Address(BuildLogPath, "../state"))
+	assert.Equal(t, "/builds/", Address(BuildPath, ""))
+}
+
+func TestTextIsOneLinePerFact(t *testing.T) {
+	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		answer any
+		want   string
+	}{
+		"a refusal":  {Error{Error: "shop-web 1a2b is locked: \x1b[31mred\nline. Clear it."}, "shop-web 1a2b is locked:  [31mred line. Clear it.\n"},
+		"an outcome": {flowclient.Outcome{Components: []flowclient.ComponentOutcome{{Sentence: "a: moved."}, {Sentence: "b: waits."}}, Note: "n."}, "a: moved.\nb: waits.\nn.\n"},
+		"no locks":   {LocksAnswer{}, "no commit is locked\n"},
+		"locks": {LocksAnswer{Locks: []flowclient.Lock{{Component: "shop-web", Commit: "1a2b", Reason: "breaks", Who: "sre", At: at}, {Component: "shop-web", Commit: "3c4d", Environment: "production", Reason: "r", Who: "w", At: at}}},
+			"shop-web 1a2b in every environment, by sre on 2026-03-04 12:00 UTC: breaks\nshop-web 3c4d in production, by w on 2026-03-04 12:00 UTC: r\n"},
+	} {
+		text, ok := Text(tc.answer)
+		assert.True(t, ok, name)
+		assert.Equal(t, tc.want, text, name)
+	}
+	_, ok := Text(flowclient.State{})
+	assert.False(t, ok, "what has no text is JSON")
+}
+
+func TestPullDeliveriesNameTheirPullRequest(t *testing.T) {
+	for name, tc := range map[string]struct{ body, field string }{
+		"no JSON":        {`{"action":`, "body"},
+		"no repository":  {`{"action":"opened","number":1}`, "repository.full_name"},
+		"no number":      {`{"action":"opened","repository":{"full_name":"a/b"}}`, "number"},
+		"a negative one": {`{"action":"opened","number":-1,"repository":{"full_name":"a/b"}}`, "number"},
+		"a text for one": {`{"action":"opened","number":"1","repository":{"full_name":"a/b"}}`, "number"},
+		"no action":      {`{"number":1,"repository":{"full_name":"a/b"}}`, "action"},
+	} {
+		_, err := DecodePull([]byte(tc.body))
+		var bad *flowclient.Invalid
+		require.ErrorAs(t, err, &bad, name)
+		assert.Equal(t, tc.field, bad.Field, name)
+	}
+}
+
+func TestManifestsAreThoseOfTheDefaultBranch(t *testing.T) {
+	sha, none := strings.Repeat("1a", 20), strings.Repeat("0", 40)
+	for _, tc := range []struct {
+		ref, after string
+		ok         bool
+	}{{"refs/heads/main", sha, true}, {"refs/heads/main", none, false}, {"refs/heads/other", sha, false}, {"refs/tags/main", sha, false}} {
+		b, err := DecodePush([]byte(`{"ref":"` + tc.ref + `","after":"` + tc.after + `","repository":{"full_name":"a/b","default_branch":"main"},"pusher":{"login":"dev"}}`))
+		require.NoError(t, err)
+		branch, ok := b.Manifests()
+		assert.Equal(t, tc.ok, ok, tc.ref)
+		assert.Equal(t, "dev", b.Who())
+		if ok {
+			assert.Equal(t, "main", branch)
+		}
 	}
 }

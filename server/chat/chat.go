@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -75,15 +74,6 @@ var migrations embed.FS
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
-	}
-	// The driver makes files as the umask says; made here first, the file and
-	// what SQLite puts beside it (WAL, shared memory) are the owner's alone.
-	f, err := os.OpenFile(cfg.Path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("make chat file: %w", err)
-	}
-	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
-		return nil, fmt.Errorf("protect chat file: %w", err)
 	}
 	steps, err := fs.Sub(migrations, "migrations")
 	if err != nil {

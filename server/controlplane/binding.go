@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,10 +135,27 @@ func (s *Server) deployment(ctx context.Context, o object, spec flowclient.Relea
 		return boundRelease{}, err
 	}
 	content.Workload.Container.Env = override(content.Workload.Container.Env, overrides.WorkloadOverrides.Container.Env)
+	route, err := s.route(ctx, spec.Owner.ComponentName)
+	if err != nil {
+		return boundRelease{}, err
+	}
 	return boundRelease{release: release, Deployment: Deployment{
-		Name: o.name, Project: spec.Owner.ProjectName, Component: spec.Owner.ComponentName,
+		Name: o.name, Project: spec.Owner.ProjectName, Component: spec.Owner.ComponentName, Route: route,
 		Environment: spec.Environment, Release: release.name, Type: content.ComponentType.Name, Workload: content.Workload,
 	}}, nil
+}
+
+// route is what a component's address is made of. A fork in a review environment
+// answers where the component that it is a copy of does, under a host of its own.
+func (s *Server) route(ctx context.Context, component string) (string, error) {
+	o, err := get(ctx, s.db.Reader(), flowclient.KindComponent, component)
+	if isMissing(err) {
+		return component, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(o.labels[flowclient.LabelForkOf], component), nil
 }
 
 // override lays variables over others by key.

@@ -91,7 +91,7 @@ func TestAPushBecomesWhatStagingServes(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, controlplane.Deployment{
 		Name: "shop-web-staging", Project: "shop", Component: "shop-web", Environment: "staging", Release: release,
-		Type: "deployment/static-site", Workload: frozen.Workload,
+		Route: "shop-web", Type: "deployment/static-site", Workload: frozen.Workload,
 	}, d)
 	b := w.get(flowclient.KindReleaseBinding, "shop-web-staging")
 	for _, kind := range []string{"ReleaseSynced", "Synced", "ConnectionsResolved", "ResourceDependenciesReady", "ResourcesReady", "Ready"} {
@@ -423,4 +423,30 @@ func TestTheRootEnvironmentIsTheSourceThatIsNoTarget(t *testing.T) {
 	assert.Equal(t, "DeploymentPipelineNotFound", condition(o, "Ready").Reason)
 	w.create(flowclient.KindDeploymentPipeline, "later", paths("staging", "production"))
 	w.eventually(flowclient.KindProject, "three", ready)
+}
+
+func TestAForkAnswersWhereTheComponentThatItIsACopyOfDoes(t *testing.T) {
+	w := newWorld(t)
+	w.shop("")
+	sha := strings.Repeat("a", 40)
+	run := w.pushed(sha)
+	w.builder.stand(run, built(sha, registry+digest))
+	w.boundTo("shop-web-staging", sha)
+
+	c := w.get(flowclient.KindComponent, "shop-web")
+	c.Metadata.Labels = map[string]string{flowclient.LabelForkOf: "shop-front"}
+	_, err := w.client.Update(t.Context(), c)
+	require.NoError(t, err)
+	b := w.get(flowclient.KindReleaseBinding, "shop-web-staging")
+	b.Spec = json.RawMessage(strings.Replace(string(b.Spec), `"state":"Active"`, `"state":"Undeploy"`, 1))
+	b, err = w.client.Update(t.Context(), b)
+	require.NoError(t, err)
+	b = w.eventually(flowclient.KindReleaseBinding, "shop-web-staging", func(o flowclient.Object) bool { return condition(o, "Ready").Status == "False" })
+	b.Spec = json.RawMessage(strings.Replace(string(b.Spec), `"state":"Undeploy"`, `"state":"Active"`, 1))
+	_, err = w.client.Update(t.Context(), b)
+	require.NoError(t, err)
+	w.eventually(flowclient.KindReleaseBinding, "shop-web-staging", ready)
+	d, ok := w.runtime.serving("shop-web-staging")
+	require.True(t, ok)
+	assert.Equal(t, "shop-front", d.Route)
 }

@@ -44,6 +44,7 @@ type Runtime interface {
 // Deployment is a release in an environment; Name is its binding's.
 type Deployment struct {
 	Name, Project, Component, Environment, Release string
+	Route                                          string // what its address is made of: the component, or the one that it is a fork of
 	Type                                           string // component type: deployment/static-site
 	Workload                                       flowclient.WorkloadSpec
 }

@@ -3,7 +3,10 @@ package flow
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +15,9 @@ import (
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/wire"
 )
+
+// trace is the id of a trace.
+const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 // good has a request that succeeds for every endpoint, and the call it makes.
 var good = []struct {
@@ -25,7 +31,28 @@ var good = []struct {
 		`Teardown {"origin":{"key":"zulip:31","who":"developer"},"scope":"static"}`},
 	{"commit", write("POST", "/git/commit", `{"project":"shop","message":"Say hello","files":{"index.html":"<h1>hi</h1>"},"delete":["old.html"]}`),
 		`Commit {"origin":{"key":"zulip:31","who":"developer"},"project":"shop","message":"Say hello","files":{"index.html":"\u003ch1\u003ehi\u003c/h1\u003e"},"delete":["old.html"]}`},
+	{"commit with a trace", write("POST", "/git/commit", `{"project":"shop","message":"Say hello","files":{"a":"b"}}`).with("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01"),
+		`Commit {"origin":{"key":"zulip:31","who":"developer","trace":"00-` + trace + `-00f067aa0ba902b7-01"},"project":"shop","message":"Say hello","files":{"a":"b"}}`},
+	{"pull", write("POST", "/git/pr", `{"project":"shop","branch":"hello","title":"Say hello","body":"For the fair.","files":{"index.html":"hi"},"delete":["old.html"]}`),
+		`OpenPull {"origin":{"key":"zulip:31","who":"developer"},"project":"shop","branch":"hello","title":"Say hello","body":"For the fair.","files":{"index.html":"hi"},"delete":["old.html"]}`},
+	{"merge", write("POST", "/git/merge", `{"project":"shop","number":7,"head":"`+sha+`"}`),
+		`Merge {"origin":{"key":"zulip:31","who":"developer"},"project":"shop","number":7,"head":"` + sha + `"}`},
+	{"reviews", write("GET", "/reviews", ""), "Reviews"},
 	{"builds", write("GET", "/builds", ""), "Builds"},
+	{"build", write("GET", "/builds/shop-web-run-1", ""), `Build "shop-web-run-1"`},
+	{"build log", write("GET", "/builds/shop-web-run-1/log?stage=test&last=40", ""), `BuildLog "shop-web-run-1" "test" 40`},
+	{"evidence of a build", write("GET", "/evidence/build/shop-web-run-1", ""), `EvidenceOfBuild "shop-web-run-1"`},
+	{"evidence of a binding", write("GET", "/evidence/binding/shop-web%2Fproduction", ""), `EvidenceOfBinding "shop-web/production"`},
+	{"evidence of a flow", write("GET", "/evidence/flow?trace_id="+trace, ""), `EvidenceOfFlow "` + trace + `"`},
+	{"diff", write("GET", "/diff?project=shop", ""), `Diff "shop"`},
+	{"walkthroughs", write("GET", "/walkthroughs", ""), "Walkthroughs"},
+	{"begin a walkthrough", write("POST", "/walkthroughs", `{"template":"static"}`), `BeginWalkthrough "zulip:31" "static" "developer"`},
+	{"update a walkthrough", write("PUT", "/walkthroughs/31", `{"topic":"static-31","step":"push","ended":"2026-03-04T12:00:00Z","result":"passed","state":"e30="}`),
+		`UpdateWalkthrough {"id":31,"key":"","template":"","project":"","topic":"static-31","who":"","step":"push","started":"0001-01-01T00:00:00Z","ended":"2026-03-04T12:00:00Z","result":"passed","state":"e30="}`},
+	{"sync", write("POST", "/sync", `{"repo":"platform/shop","ref":"main"}`),
+		`Sync {"origin":{"key":"zulip:31","who":"developer"},"repo":"platform/shop","ref":"main"}`},
+	{"passed on delivery", write("POST", "/hooks/git", `{"id":"06ce9e1d","repo":"platform/shop","number":7,"action":"opened"}`),
+		`Delivered {"id":"06ce9e1d","repo":"platform/shop","number":7,"action":"opened","at":"2026-03-04T12:00:00Z"}`},
 	{"promote", write("POST", "/promote", `{"project":"shop","component":"shop-web","dryRun":true}`),
 		`Promote {"origin":{"key":"zulip:31","who":"developer"},"project":"shop","component":"shop-web","dryRun":true}`},
 	{"rollback", write("POST", "/promote", `{"project":"shop","rollback":true}`).with("X-Platform-Link", "http://chat.example/31"),
@@ -53,16 +80,12 @@ func TestEveryEndpointAsksTheControllerAndAnswersWhatItSays(t *testing.T) {
 		})
 	}
 	t.Run("every endpoint is here", func(t *testing.T) {
-		asked := map[string]bool{"POST /sync": true} // sync_test.go
+		asked := map[string]bool{}
 		for _, tc := range good {
-			path := tc.call.target
-			for i, c := range path {
-				if c == '?' {
-					path = path[:i]
-					break
-				}
+			r := httptest.NewRequest(tc.call.method, tc.call.target, nil)
+			if e, ok := find(route(endpoints), r)[tc.call.method]; ok {
+				asked[e.method+" "+e.path] = true
 			}
-			asked[tc.call.method+" "+path] = true
 		}
 		for _, e := range endpoints {
 			assert.True(t, asked[e.method+" "+e.path], "%s %s", e.method, e.path)
@@ -154,5 +177,33 @@ func TestConfigNamesWhatIsMissing(t *testing.T) {
 		change(&cfg)
 		_, err := New(cfg)
 		require.ErrorContains(t, err, name)
+	}
+}
+
+func TestAScriptThatReadsNoJSONGetsLines(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		call call
+		err  error
+		want string
+	}{
+		{"an outcome", write("POST", "/promote", `{"project":"shop"}`), nil, "207 text/plain; charset=utf-8\nshop-web is not Ready in staging; ask again in a minute\n"},
+		{"a refusal", write("POST", "/promote", `{"project":"shop"}`), flowclient.Refuse("locked; clear the lock first"), "409 text/plain; charset=utf-8\nlocked; clear the lock first\n"},
+		{"bad input", write("POST", "/promote", `{}`), nil, "400 text/plain; charset=utf-8\nproject \"\": is required\n"},
+		{"a lock", write("POST", "/locks", `{"component":"shop-web","commit":"1a2b3c4","reason":"breaks"}`), nil, "201 text/plain; charset=utf-8\nlocked: shop-web " + sha + " in every environment, by developer on 2026-03-04 12:00 UTC: breaks\n"},
+		{"no locks", write("GET", "/locks", ""), nil, "200 text/plain; charset=utf-8\nno commit is locked\n"},
+		{"what has no lines", write("GET", "/host", ""), nil, "200 application/json\n{\"availableBytes\":3221225472}\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newSurface(t)
+			s.flow.err = tc.err
+			s.flow.outcome = flowclient.Outcome{Components: []flowclient.ComponentOutcome{
+				{Component: "shop-web", Result: flowclient.Retry, Sentence: "shop-web is not Ready in staging; ask again in a minute"},
+			}}
+			resp := s.do(tc.call.with("Accept", "text/plain"))
+			body, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, fmt.Sprintf("%d %s\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), body))
+		})
 	}
 }

@@ -10,10 +10,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +77,7 @@ type access int
 
 const (
 	token  access = iota // Authorization: Bearer
-	signed               // a signature of the body
+	signed               // a signature of the body, where it is a delivery; else that or the token
 )
 
 // endpoint is one method of one path. serve returns the status and body of a
@@ -94,35 +93,45 @@ var endpoints = []endpoint{
 	{http.MethodPost, wire.ScaffoldPath, token, (*Server).scaffold},
 	{http.MethodPost, wire.TeardownPath, token, (*Server).teardown},
 	{http.MethodPost, wire.CommitPath, token, (*Server).commit},
+	{http.MethodPost, wire.PullPath, token, (*Server).pull},
+	{http.MethodPost, wire.MergePath, token, (*Server).merge},
+	{http.MethodGet, wire.ReviewsPath, token, (*Server).reviews},
 	{http.MethodGet, wire.BuildsPath, token, (*Server).builds},
+	{http.MethodGet, wire.BuildPath, token, (*Server).build},
+	{http.MethodGet, wire.BuildLogPath, token, (*Server).buildLog},
+	{http.MethodGet, wire.BuildEvidencePath, token, (*Server).buildEvidence},
+	{http.MethodGet, wire.BindingEvidencePath, token, (*Server).bindingEvidence},
+	{http.MethodGet, wire.FlowEvidencePath, token, (*Server).flowEvidence},
 	{http.MethodPost, wire.PromotePath, token, (*Server).promote},
 	{http.MethodGet, wire.DeliveryPath, token, (*Server).delivery},
 	{http.MethodGet, wire.StatePath, token, (*Server).state},
 	{http.MethodGet, wire.WindowPath, token, (*Server).window},
+	{http.MethodGet, wire.DiffPath, token, (*Server).diff},
 	{http.MethodGet, wire.HostPath, token, (*Server).host},
 	{http.MethodGet, wire.LocksPath, token, (*Server).locks},
 	{http.MethodPost, wire.LocksPath, token, (*Server).setLock},
 	{http.MethodDelete, wire.LocksPath, token, (*Server).clearLock},
+	{http.MethodGet, wire.WalkthroughsPath, token, (*Server).walkthroughs},
+	{http.MethodPost, wire.WalkthroughsPath, token, (*Server).beginWalkthrough},
+	{http.MethodPut, wire.WalkthroughPath, token, (*Server).updateWalkthrough},
 	{http.MethodPost, wire.SyncPath, signed, (*Server).sync},
+	{http.MethodPost, wire.HookPath, signed, (*Server).hook},
 }
 
 // Handler answers the endpoints. A request without the token learns nothing,
 // not even which paths there are.
 func (s *Server) Handler() http.Handler {
-	byPath := map[string]map[string]endpoint{}
-	for _, e := range endpoints {
-		if byPath[e.path] == nil {
-			byPath[e.path] = map[string]endpoint{}
-		}
-		byPath[e.path][e.method] = e
-	}
+	routes := route(endpoints)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		methods := byPath[r.URL.Path]
+		methods := find(routes, r)
 		asked := r.Method
 		if asked == http.MethodHead {
 			asked = http.MethodGet
 		}
 		e, found := methods[asked]
+		if found {
+			r.Pattern = e.method + " " + e.path // what traces and metrics name the request by
+		}
 		open := found && e.access == signed // serve verifies the signature
 		if !open && !web.SameSecret(web.Bearer(r), s.cfg.Token) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="flow"`)
@@ -135,32 +144,19 @@ func (s *Server) Handler() http.Handler {
 		case !found:
 			allowed := allow(methods)
 			w.Header().Set("Allow", allowed)
-			web.JSON(w, http.StatusMethodNotAllowed, wire.Error{Error: r.Method + " is not answered on " + r.URL.Path + "; use " + allowed})
+			reply(w, r, http.StatusMethodNotAllowed, wire.Error{Error: r.Method + " is not answered on " + r.URL.Path + "; use " + allowed})
 		default:
 			s.answer(w, r, e)
 		}
 	})
 }
 
-// allow lists the methods of a path.
-func allow(methods map[string]endpoint) string {
-	var names []string
-	for name := range methods {
-		names = append(names, name)
-		if name == http.MethodGet {
-			names = append(names, http.MethodHead)
-		}
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
-
 // answer reads the body, serves the endpoint and writes what came of it.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, e endpoint) {
 	var body []byte
-	if e.method == http.MethodPost {
+	if e.method == http.MethodPost || e.method == http.MethodPut {
 		var err error
-		if body, err = wire.Read(r.Body); err != nil {
+		if body, err = readBody(r); err != nil {
 			s.fail(w, r, err)
 			return
 		}
@@ -170,8 +166,26 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, e endpoint) {
 		s.fail(w, r, err)
 		return
 	}
-	web.JSON(w, status, answer)
+	reply(w, r, status, answer)
 }
+
+// readBody reads a body within the limit. Of one that is larger the rest is
+// passed over, up to maxPassed, before the answer: a client that is still
+// sending would see its connection cut in place of it. One that waits to be
+// told to go on is not told to.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.ContentLength > wire.MaxBody && r.Header.Get("Expect") != "" {
+		return nil, wire.ErrTooLarge
+	}
+	body, err := wire.Read(r.Body)
+	if errors.Is(err, wire.ErrTooLarge) {
+		_, _ = io.CopyN(io.Discard, r.Body, maxPassed) // the answer is the same, however it ends
+	}
+	return body, err
+}
+
+// maxPassed is how much of an oversized body is read to its end, in bytes.
+const maxPassed = 32 << 20
 
 // fail answers an error; a fault is logged under an id, and its text stays here.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -180,7 +194,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if fault {
 		s.cfg.Log.ErrorContext(r.Context(), "request broke", "id", id, "method", r.Method, "path", r.URL.Path, "err", err)
 	}
-	web.JSON(w, status, body)
+	reply(w, r, status, body)
 }
 
 // parse reads a write strictly: its body into B, and its origin from the headers.

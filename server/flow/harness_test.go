@@ -41,6 +41,7 @@ type recorder struct {
 	calls   []string
 	err     error
 	outcome flowclient.Outcome
+	synced  *flowclient.Synced // nil: some objects of each result
 }
 
 // note writes a call down as "Method {arguments}".

@@ -37,6 +37,16 @@ var strong = map[string]bool{
 	"X-Signature-256": true, "X-Gitea-Signature": true, "X-Hub-Signature-256": true, "X-Gogs-Signature": true, "X-Gitlab-Token": true,
 }
 
+// signs tells whether a request has any signature, right or wrong.
+func signs(h http.Header) bool {
+	for _, s := range signatures {
+		if len(h.Values(s.header)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // verify checks every signature of a delivery whose signed bytes are body.
 func verify(h http.Header, secret string, body []byte) error {
 	proved := false
@@ -49,7 +59,7 @@ func verify(h http.Header, secret string, body []byte) error {
 		}
 	}
 	if !proved {
-		return fmt.Errorf("%w: send X-Signature-256: sha256=<hex of the body's HMAC-SHA256 under the shared secret>", wire.ErrSignature)
+		return fmt.Errorf("%w: send X-Signature-256: sha256=<hex of the body's HMAC-SHA256 under the shared secret>; a request that is no delivery may bring Authorization: Bearer <token> instead", wire.ErrSignature)
 	}
 	return nil
 }

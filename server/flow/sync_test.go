@@ -1,17 +1,15 @@
 package flow
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/wire"
 )
 
@@ -54,10 +52,63 @@ func TestADeliveryThatCannotBeRecordedHasNoEffect(t *testing.T) {
 	assert.Empty(t, s.pushes)
 }
 
-func TestManifestsAreRefusedWithWhatToDo(t *testing.T) {
+func TestManifestsAreAppliedForASignedBody(t *testing.T) {
 	s := newSurface(t)
-	golden(t, "sync-manifests", text(t, s.do(hook(`{"repo":"platform/shop","ref":"main"}`))))
-	assert.Empty(t, s.pushes)
+	body := `{"repo":"platform/shop","ref":"main"}`
+	golden(t, "sync", text(t, s.do(hook(body).with("Idempotency-Key", "k").with("X-Platform-Actor", "sre"))))
+	assert.Equal(t, []string{`Sync {"origin":{"key":"k","who":"sre"},"repo":"platform/shop","ref":"main"}`}, s.flow.calls)
+
+	c := hook(body).with("Authorization", "Bearer "+testToken).with("X-Signature-256", "sha256="+sign(body, "guess"))
+	assert.Equal(t, 401, s.do(c).StatusCode, "the token does not make up for a forged signature")
+	c.header.Del("X-Signature-256")
+	assert.Equal(t, 401, s.do(c.with("Authorization", "Bearer guess")).StatusCode)
+	assert.Len(t, s.flow.calls, 1)
+}
+
+// pushed is a push delivery of the default branch.
+const pushed = `{"ref":"refs/heads/main","after":"` + sha + `","repository":{"full_name":"platform/shop","default_branch":"main"},"pusher":{"login":"dev"}}`
+
+func TestAPushOfTheDefaultBranchAppliesItsManifests(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		body string
+		err  error
+		sync bool
+	}{
+		{"default branch", pushed, nil, true},
+		{"default branch without manifests", pushed, &flowclient.NotFound{Kind: "manifests directory", Name: "openchoreo"}, true},
+		{"default branch with manifests that are refused", pushed, flowclient.Refuse("platform/shop belongs to no project; scaffold one."), true},
+		{"another branch", strings.Replace(pushed, "heads/main", "heads/other", 1), nil, false},
+		{"a tag of that name", strings.Replace(pushed, "heads/main", "tags/main", 1), nil, false},
+		{"its deletion", strings.Replace(pushed, sha, strings.Repeat("0", 40), 1), nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newSurface(t)
+			s.flow.err = tc.err
+			delivery := hook(tc.body, "X-Gitea-Event", "push", "X-Gitea-Delivery", "06ce9e1d")
+			golden(t, "sync-push-of-"+tc.name, text(t, s.do(delivery)))
+			assert.Len(t, s.pushes, 1)
+			if !tc.sync {
+				assert.Empty(t, s.flow.calls)
+				return
+			}
+			want := `Sync {"origin":{"key":"push:06ce9e1d","who":"dev"},"repo":"platform/shop","ref":"main"}`
+			assert.Equal(t, []string{want}, s.flow.calls)
+			s.do(delivery)
+			assert.Equal(t, []string{want, want}, s.flow.calls, "asked again under its key, a delivery cut short is finished")
+			assert.Len(t, s.pushes, 1)
+		})
+	}
+	t.Run("the answer for a repository without manifests does not change with its branch", func(t *testing.T) {
+		s := newSurface(t)
+		s.flow.synced = &flowclient.Synced{Repo: "platform/shop", Commit: strings.Repeat("9", 40)}
+		golden(t, "sync-push-of-no-manifests", text(t, s.do(hook(pushed, "X-Gitea-Event", "push", "X-Gitea-Delivery", "1"))))
+	})
+	t.Run("a part that is down makes the sender repeat it", func(t *testing.T) {
+		s := newSurface(t)
+		s.flow.err = &flowclient.Upstream{Part: "git server", Err: errors.New("connection refused")}
+		assert.Equal(t, 502, s.do(hook(pushed, "X-Gitea-Event", "push", "X-Gitea-Delivery", "1")).StatusCode)
+	})
 }
 
 func TestBadDeliveriesAreNamedAndChangeNothing(t *testing.T) {
@@ -140,41 +191,4 @@ func TestSignaturesOfEveryProviderAreAccepted(t *testing.T) {
 		assert.Equal(t, 200, resp.StatusCode)
 		assert.Equal(t, []string{"platform/shop refs/heads/main " + sha}, s.pushes)
 	})
-}
-
-// TestRecordedDeliveriesOfGitea plays what a real server sent.
-func TestRecordedDeliveriesOfGitea(t *testing.T) {
-	shared := os.Getenv("PLATFORM_SHARED")
-	if shared == "" {
-		shared = filepath.Join("..", "..", "..", "shared")
-	}
-	dir := filepath.Join(shared, "data", "gitea-webhooks")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no recordings: PLATFORM_SHARED names the directory that holds data/gitea-webhooks (%v)", err)
-	}
-	for name, want := range map[string]struct {
-		status int
-		pushes int
-	}{
-		"push": {200, 1}, "push_8_commits": {200, 1}, "push_new_branch": {200, 1}, "push_tag": {200, 1}, "push_hook_test": {200, 1},
-		"push_form_encoded": {200, 1}, "push_no_secret": {401, 0}, "pull_request_opened": {400, 0}, "status": {400, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join(dir, name+".json"))
-			require.NoError(t, err)
-			var recorded struct{ Headers [][2]string }
-			require.NoError(t, json.Unmarshal(text, &recorded))
-			body, err := os.ReadFile(filepath.Join(dir, name+".raw"))
-			require.NoError(t, err)
-			c := call{http.MethodPost, "/sync", string(body), http.Header{}}
-			for _, h := range recorded.Headers {
-				c = c.with(h[0], h[1])
-			}
-			s := newSurface(t)
-			for range 2 {
-				assert.Equal(t, want.status, s.do(c).StatusCode)
-			}
-			assert.Len(t, s.pushes, want.pushes)
-		})
-	}
 }

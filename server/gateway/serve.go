@@ -50,6 +50,7 @@ func (t table) serve(w http.ResponseWriter, r *http.Request) {
 		case rest == "":
 			redirect(w, r, route.Prefix+"/")
 		default:
+			r.Pattern = route.Prefix + "/" // what traces and metrics name the request by
 			route.Handler.ServeHTTP(w, stripped(r, route.Prefix, rest))
 		}
 		return

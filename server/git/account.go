@@ -22,6 +22,8 @@ const (
 	scopeAll       = "all"
 	readRepository = "read:repository"
 	writeRepo      = "write:repository"
+	readIssue      = "read:issue"
+	writeIssue     = "write:issue"
 	readUser       = "read:user"
 	writeOrg       = "write:organization"
 	readOrg        = "read:organization"

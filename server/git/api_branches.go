@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -68,6 +69,30 @@ func (s *Server) getBranch(c *call) (int, any, error) {
 	}
 	shape, err := s.branch(c.Context(), c, name, sha)
 	return http.StatusOK, shape, err
+}
+
+// deleteBranch answers DELETE branches/{branch}. Pull requests from it and onto it are closed by that.
+func (s *Server) deleteBranch(c *call) (int, any, error) {
+	name := c.PathValue("branch")
+	err := s.alone(c.Context(), c.repo, func(repo repository) error {
+		ctx := context.WithoutCancel(c.Context())
+		refs, err := s.refsOnDisk(ctx, repo)
+		if err != nil {
+			return err
+		}
+		ref := "refs/heads/" + name
+		switch {
+		case refs[ref] == "":
+			return unknown("branch", name)
+		case name == repo.DefaultBranch:
+			return &refusal{http.StatusForbidden, fmt.Sprintf("can not delete the default branch %q", name)}
+		}
+		if _, err := s.git(ctx, repo, "update-ref", "-d", ref, refs[ref]); err != nil {
+			return fmt.Errorf("delete branch %s of %s: %w", name, repo.full(), err)
+		}
+		return s.record(ctx, repo, s.cfg.AdminUser)
+	})
+	return http.StatusNoContent, nil, err
 }
 
 // refShape is a ref as Gitea writes one.

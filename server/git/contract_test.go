@@ -68,7 +68,7 @@ func realGitea(t *testing.T) (url, token string, client *gitea.Client) {
 		require.NoError(t, err)
 	}
 	client, err = gitea.New(gitea.Config{
-		BaseURL: url, Token: token, User: me.UserName, Dir: filepath.Join(t.TempDir(), "scratch"), Now: time.Now, Log: testLog(t),
+		BaseURL: url, Token: token, User: me.UserName, Dir: filepath.Join(t.TempDir(), "scratch"), Now: time.Now, Log: testLog(t), MergePatience: 5 * time.Second,
 	})
 	require.NoError(t, err)
 	return url, token, client

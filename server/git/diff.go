@@ -8,11 +8,12 @@ import (
 	"platform.dev/platform/flowclient/gitea/gitcmd"
 )
 
-// diff reads a commit's change against its first parent, at most maxDiff bytes of it.
-func (s *Server) diff(ctx context.Context, repo repository, sha string) (text string, cut bool, err error) {
+// diff reads a commit's change against its first parent, or what the second of
+// two commits changes against the first, at most maxDiff bytes of it.
+func (s *Server) diff(ctx context.Context, repo repository, commits ...string) (text string, cut bool, err error) {
 	out := &prefix{limit: maxDiff}
 	_, err = s.reads.Run(ctx, gitcmd.Call{
-		Args:   []string{"diff-tree", "--root", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv", "--no-commit-id", "--diff-merges=first-parent", sha},
+		Args:   append([]string{"diff-tree", "--root", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv", "--no-commit-id", "--diff-merges=first-parent"}, commits...),
 		GitDir: s.dir(repo), Settings: settings, Stdout: out,
 	})
 	return strings.ToValidUTF8(out.kept.String(), "\uFFFD"), out.cut, err

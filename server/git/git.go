@@ -1,12 +1,13 @@
 // Package git is the embedded git server: bare repositories on disk, smart
 // HTTP through the system's git, Gitea's API on the paths that its Go SDK
-// calls, signed hook deliveries with Gitea's headers and payloads, and pages
-// for people.
+// calls, pull requests with their labels, comments and merges, signed hook
+// deliveries with Gitea's headers and payloads, and pages for people.
 //
 // Every push event comes from comparing the refs recorded in SQL with those on
 // disk, after each receive-pack and at start, and is recorded together with
 // its outgoing deliveries in one transaction: a kill at any line loses no
-// event and tells none twice under another id.
+// event and tells none twice under another id. What a push makes of pull
+// requests follows from the same comparison, and is in the same transaction.
 //
 // It knows nothing of who listens to the hooks: projects, builds and releases
 // are foreign to it.
@@ -75,7 +76,8 @@ type Server struct {
 	client   *http.Client   // calls hooks
 	handler  http.Handler
 	spool    string
-	news     *news // told when a delivery may be due, or was attempted
+	news     *news  // told when a delivery may be due, or was attempted
+	pairs    *pairs // what comparing commits has given
 
 	making sync.Mutex // one creation at a time
 
@@ -89,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("git server: %w", err)
 	}
-	s := &Server{cfg: cfg, client: web.Loopback(hookTimeout), news: newNews(), locks: map[int64]*sync.Mutex{}}
+	s := &Server{cfg: cfg, client: web.Loopback(hookTimeout), news: newNews(), pairs: newPairs(), locks: map[int64]*sync.Mutex{}}
 	s.spool = filepath.Join(cfg.Dir, ".spool")
 	if err := os.RemoveAll(s.spool); err != nil {
 		return nil, fmt.Errorf("git server: clear spool: %w", err)
@@ -184,17 +186,28 @@ func (s *Server) recover(ctx context.Context) error {
 	if err := s.endInterrupted(ctx); err != nil {
 		return err
 	}
+	if err := s.eachRepository(ctx, s.resumeMerges); err != nil {
+		return err
+	}
 	return s.recordAll(ctx)
 }
 
 // recordAll records the events of every repository whose refs moved unseen.
 func (s *Server) recordAll(ctx context.Context) error {
+	return s.eachRepository(ctx, func(ctx context.Context, repo repository) error {
+		return s.Record(ctx, repo.full(), s.cfg.AdminUser)
+	})
+}
+
+// eachRepository looks after every repository. One that cannot be read is
+// reported, and does not keep the others from it.
+func (s *Server) eachRepository(ctx context.Context, look func(context.Context, repository) error) error {
 	all, err := s.repositories(ctx, "")
 	if err != nil {
 		return err
 	}
 	for _, repo := range all {
-		if err := s.Record(ctx, repo.full(), s.cfg.AdminUser); err != nil && !isUnknown(err) {
+		if err := look(ctx, repo); err != nil && !isUnknown(err) {
 			if ctx.Err() != nil {
 				return err
 			}

@@ -144,6 +144,9 @@ func (w *world) call(method, path, authorization string, body any, out any) int 
 	}
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.base+path, in)
 	require.NoError(w.t, err)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json") // a real Gitea reads no other
+	}
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
 	}
@@ -312,7 +315,7 @@ func (w *world) dump() string {
 	db := w.open()
 	defer db.Close()
 	var out strings.Builder
-	for _, table := range []string{"owners", "repositories", "refs", "hooks", "deliveries", "statuses", "tokens"} {
+	for _, table := range []string{"owners", "repositories", "refs", "hooks", "deliveries", "statuses", "tokens", "pulls", "merges", "labels", "pull_labels", "comments"} {
 		dumpTable(w.t, db, table, &out)
 	}
 	return out.String()

@@ -24,8 +24,8 @@ const maxHooks = 20
 // never happen.
 var hookEvents = []string{
 	eventPush, eventCreate, eventDelete, eventStatus, "fork", "release", "repository",
-	"pull_request", "pull_request_only", "pull_request_assign", "pull_request_label", "pull_request_milestone",
-	"pull_request_comment", "pull_request_review", "pull_request_sync", "pull_request_review_request",
+	eventPull, "pull_request_only", "pull_request_assign", eventPullLabel, "pull_request_milestone",
+	eventPullComment, "pull_request_review", eventPullSync, "pull_request_review_request",
 	"issues", "issue_assign", "issue_label", "issue_milestone", "issue_comment",
 }
 
@@ -38,8 +38,23 @@ type hook struct {
 	Created, Updated time.Time
 }
 
+// families are the names by which a hook may subscribe to an event beside or
+// instead of the event's own, as Gitea has them.
+var families = map[string][]string{
+	eventPull:        {eventPull, "pull_request_only"},
+	eventPullSync:    {eventPullSync, eventPull},
+	eventPullLabel:   {eventPullLabel, eventPull},
+	eventPullComment: {eventPullComment, eventPull},
+}
+
 // wants tells whether the hook is told the event.
-func (h hook) wants(name string) bool { return h.Active && slices.Contains(h.Events, name) }
+func (h hook) wants(name string) bool {
+	subscriptions, ok := families[name]
+	if !ok {
+		subscriptions = []string{name}
+	}
+	return h.Active && slices.ContainsFunc(subscriptions, func(s string) bool { return slices.Contains(h.Events, s) })
+}
 
 // subscribed tells of each event whether any of the hooks is told it.
 func subscribed(hooks []hook) func(string) bool {

@@ -89,8 +89,9 @@ func runChild(text string) error {
 	return srv.Close()
 }
 
-// runKilled runs a child on the world's data, pushes to it, and tells whether it was killed.
-func (w *world) runKilled(at int64, dir string) (killed bool) {
+// runKilled runs a child on the world's data, does something to it that fails
+// when it dies, and tells whether it was killed.
+func (w *world) runKilled(at int64, do func()) (killed bool) {
 	w.t.Helper()
 	text, err := json.Marshal(child{Dir: w.cfg.Dir, Path: w.cfg.Path, BaseURL: w.base, KillAt: at})
 	require.NoError(w.t, err)
@@ -106,7 +107,7 @@ func (w *world) runKilled(at int64, dir string) (killed bool) {
 	require.NoError(w.t, cmd.Start())
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	if line == "ready\n" {
-		_, _ = toolErr(w.t, dir, "push", "--quiet", "origin", "HEAD:main") // fails when the server dies under it
+		do()
 	}
 	require.NoError(w.t, in.Close())
 	err = cmd.Wait()
@@ -143,7 +144,9 @@ func pushThroughKill(t *testing.T, at int64) (killed bool) {
 	dir := w.checkout("demo", adminToken)
 	commitFile(t, dir, "one", []byte("1"))
 	sha := tool(t, dir, "rev-parse", "HEAD")
-	w.restart(func() { killed = w.runKilled(at, dir) })
+	w.restart(func() {
+		killed = w.runKilled(at, func() { _, _ = toolErr(t, dir, "push", "--quiet", "origin", "HEAD:main") })
+	})
 	tool(t, dir, "push", "--quiet", "origin", "HEAD:main")
 	w.idle()
 	ids := map[string]bool{}

@@ -21,6 +21,7 @@ var settings = []gitcmd.Setting{
 	{Key: "core.hooksPath", Value: "/dev/null"}, // no program of a repository runs here
 	{Key: "gc.auto", Value: "0"},                // nothing goes on after the process we wait for
 	{Key: "receive.autogc", Value: "false"},
+	{Key: "receive.hideRefs", Value: "refs/pull"}, // pull requests' refs are fetched, and never pushed
 	{Key: "core.quotePath", Value: "false"},
 	{Key: "log.showSignature", Value: "false"},
 	{Key: "init.defaultBranch", Value: defaultBranch},

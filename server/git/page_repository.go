@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,6 +12,7 @@ import (
 type repositoryModel struct {
 	Name, Description, CloneURL, Branch string
 	Private, More                       bool
+	Pulls                               int64 // open pull requests
 	Branches                            []string
 	Commits                             []commitLine
 	Undelivered                         []undelivered
@@ -26,7 +28,7 @@ func (s *Server) repositoryPage(r *http.Request, who caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := repositoryModel{Name: repo.full(), Description: repo.Description, CloneURL: s.cloneURL(repo), Private: repo.Private, Branch: repo.DefaultBranch}
+	m := repositoryModel{Name: repo.full(), Description: repo.Description, CloneURL: s.cloneURL(repo), Private: repo.Private, Branch: repo.DefaultBranch, Pulls: repo.OpenPulls}
 	if m.Undelivered, err = s.undelivered(r.Context(), repo); err != nil {
 		return nil, err
 	}
@@ -55,17 +57,24 @@ func (s *Server) repositoryPage(r *http.Request, who caller) (any, error) {
 		return nil, err
 	}
 	m.More = len(commits) > pageCommits
-	for _, c := range commits[:min(len(commits), pageCommits)] {
-		list, err := s.statuses(r.Context(), repo, c.SHA)
+	m.Commits, err = s.commitLines(r.Context(), repo, commits[:min(len(commits), pageCommits)])
+	return m, err
+}
+
+// commitLines are commits as a list on a page shows them.
+func (s *Server) commitLines(ctx context.Context, repo repository, commits []commit) ([]commitLine, error) {
+	var lines []commitLine
+	for _, c := range commits {
+		list, err := s.statuses(ctx, repo, c.SHA)
 		if err != nil {
 			return nil, err
 		}
-		m.Commits = append(m.Commits, commitLine{
+		lines = append(lines, commitLine{
 			SHA: c.SHA, Short: c.SHA[:10], Subject: c.subject(), Author: c.Author.Name,
 			At: c.Author.When.Format(time.RFC3339), When: readableTime(c.Author.When), State: worst(newestStatuses(list)),
 		})
 	}
-	return m, nil
+	return lines, nil
 }
 
 func readableTime(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 MST") }

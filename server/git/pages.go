@@ -18,7 +18,8 @@ const (
 	maxDiff     = 512 << 10 // bytes of a change that a page shows
 )
 
-// page loads the model of one page; its template has the same name.
+// page loads the model of one page; its template has the same name. A model
+// that is raw is written as text.
 type page struct {
 	pattern, template string
 	load              func(*Server, *http.Request, caller) (any, error)
@@ -28,6 +29,8 @@ var pages = []page{
 	{"GET /{$}", "index.html", (*Server).indexPage},
 	{"GET /{owner}/{repo}", "repository.html", (*Server).repositoryPage},
 	{"GET /{owner}/{repo}/commit/{sha}", "commit.html", (*Server).commitPage},
+	{"GET /{owner}/{repo}/pulls", "pulls.html", (*Server).pullsPage},
+	{"GET /{owner}/{repo}/pulls/{number}", "pull.html", (*Server).pullPage},
 }
 
 // pages serves what people read.
@@ -80,6 +83,12 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, templates *templ
 		name, model, status = "missing.html", refused.message, refused.status
 	case err != nil:
 		s.broken(w, r, repository{}, err)
+		return
+	}
+	if text, ok := model.(raw); ok {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write(text) // the client went away
 		return
 	}
 	var out bytes.Buffer

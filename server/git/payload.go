@@ -6,13 +6,22 @@ import (
 	"time"
 )
 
-// The events of Gitea that this server tells.
+// The events of Gitea that this server tells, by the type in their header.
 const (
-	eventPush   = "push"
-	eventCreate = "create"
-	eventDelete = "delete"
-	eventStatus = "status"
+	eventPush        = "push"
+	eventCreate      = "create"
+	eventDelete      = "delete"
+	eventStatus      = "status"
+	eventPull        = "pull_request"         // opened, edited, closed, reopened
+	eventPullSync    = "pull_request_sync"    // its branch was pushed to
+	eventPullLabel   = "pull_request_label"   // its labels are others
+	eventPullComment = "pull_request_comment" // somebody commented on it
 )
+
+// eventNames are the events whose name in the header is not their type.
+var eventNames = map[string]string{
+	eventPullSync: eventPull, eventPullLabel: eventPull, eventPullComment: "issue_comment",
+}
 
 // payloadCommits is the most commits that a push payload lists, as Gitea does:
 // total_commits tells how many there were.

@@ -101,6 +101,7 @@ func (w teller) hears(t *testing.T, name string) map[string]any {
 	require.NoError(t, json.Unmarshal(got.Body, &body))
 	assert.Equal(t, shape(want), shape(body))
 	assert.Equal(t, headers["X-Gitea-Event"], got.event())
+	assert.Equal(t, headers["X-Gitea-Event-Type"], got.Header.Get("X-Gitea-Event-Type"))
 	for h := range headers {
 		if strings.HasPrefix(h, "X-") {
 			assert.NotEmpty(t, got.Header.Get(h), h)

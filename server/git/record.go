@@ -69,9 +69,15 @@ type event struct {
 	body []byte
 }
 
+// newEvent is an event with its payload written out.
+func newEvent(name string, payload any) (event, error) {
+	body, err := json.MarshalIndent(payload, "", "  ")
+	return event{name, body}, err
+}
+
 // Record compares the repository's refs with the recorded ones and records
-// what differs together with the deliveries that it causes, in one
-// transaction. who is told as the pusher. Nothing differs: nothing is written.
+// what differs together with what it makes of pull requests and the deliveries
+// that all of it causes, in one transaction. who is told as the pusher. Nothing differs: nothing is written.
 func (s *Server) Record(ctx context.Context, full, who string) error {
 	repo, err := s.repository(ctx, full)
 	if err != nil {
@@ -127,11 +133,18 @@ func (s *Server) record(ctx context.Context, repo repository, who string) error 
 		}
 		events = append(events, told...)
 	}
+	pulls, err := s.follow(ctx, repo, recorded, actual, subscribed(hooks))
+	if err != nil {
+		return err
+	}
 	err = s.file.Update(ctx, "push", func(tx *sql.Tx) error {
 		if err := s.writeRefs(ctx, tx, repo, changes); err != nil {
 			return err
 		}
-		return s.enqueue(ctx, tx, hooks, events)
+		if err := pulls.write(ctx, tx); err != nil {
+			return err
+		}
+		return s.enqueue(ctx, tx, hooks, append(events, pulls.events...))
 	})
 	if err != nil {
 		return fmt.Errorf("record push to %s: %w", repo.full(), err)
@@ -228,8 +241,8 @@ func (s *Server) events(ctx context.Context, repo repository, c change, actual m
 	name, kind := c.short()
 	var events []event
 	add := func(told string, payload any) error {
-		body, err := json.MarshalIndent(payload, "", "  ")
-		events = append(events, event{told, body})
+		e, err := newEvent(told, payload)
+		events = append(events, e)
 		return err
 	}
 	if c.deleted() {

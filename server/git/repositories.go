@@ -36,6 +36,7 @@ type repository struct {
 	Private       bool
 	DefaultBranch string
 	Size          int64 // KiB on disk after the last push
+	OpenPulls     int64 // how many pull requests are open
 	Created       time.Time
 	Updated       time.Time
 }
@@ -88,13 +89,14 @@ func (s *Server) owner(ctx context.Context, name string) (owner, error) {
 
 const selectRepositories = `
 SELECT r.id, r.name, r.description, r.private, r.default_branch, r.size, r.created_at, r.updated_at,
+       (SELECT count(*) FROM pulls p WHERE p.repository_id = r.id AND p.state = 'open'),
        o.id, o.name, o.kind, o.created_at
 FROM repositories r JOIN owners o ON o.id = r.owner_id `
 
 func scanRepository(row interface{ Scan(...any) error }) (repository, error) {
 	var r repository
 	var created, updated, ownerCreated int64
-	err := row.Scan(&r.ID, &r.Name, &r.Description, &r.Private, &r.DefaultBranch, &r.Size, &created, &updated,
+	err := row.Scan(&r.ID, &r.Name, &r.Description, &r.Private, &r.DefaultBranch, &r.Size, &created, &updated, &r.OpenPulls,
 		&r.Owner.ID, &r.Owner.Name, &r.Owner.Kind, &ownerCreated)
 	r.Created, r.Updated, r.Owner.Created = fromMillis(created), fromMillis(updated), fromMillis(ownerCreated)
 	return r, err

@@ -121,10 +121,13 @@ func (s *Server) userShape(o owner) userShape {
 		Created: o.Created, Visibility: "public", IsAdmin: o.Name == s.cfg.AdminUser, Active: o.Kind == kindUser,
 	}
 	if o.Kind == kindUser {
-		u.Email = o.Name + "@noreply.localhost"
+		u.Email = accountAddress(o.Name)
 	}
 	return u
 }
+
+// accountAddress is the address that the account commits under.
+func accountAddress(name string) string { return name + "@noreply.localhost" }
 
 // repositoryShape describes a repository that has so many branches, to who has the permissions.
 func (s *Server) repositoryShape(r repository, branches int, may permissionShape) repositoryShape {
@@ -134,6 +137,7 @@ func (s *Server) repositoryShape(r repository, branches int, may permissionShape
 		Empty: branches == 0, Private: r.Private, Size: r.Size, BranchCount: int64(branches),
 		HTMLURL: s.webURL(r), URL: api, CloneURL: s.cloneURL(r), LanguagesURL: api + "/languages",
 		DefaultBranch: r.DefaultBranch, CreatedAt: r.Created, UpdatedAt: r.Updated, ArchivedAt: time.Unix(0, 0).UTC(),
+		OpenPullCounter: r.OpenPulls, HasPullRequests: true, AllowMergeCommits: true, AllowSquashMerge: true, AllowFastForwardOnlyMerge: true,
 		Permissions: may, HasCode: true, ProjectsMode: "all", DefaultMergeStyle: "merge", ObjectFormatName: "sha1",
 		Topics: []string{}, Licenses: []string{},
 	}

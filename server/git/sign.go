@@ -18,11 +18,15 @@ func sign(header http.Header, d delivery) {
 	weak.Write(d.Body)
 	sum := hex.EncodeToString(strong.Sum(nil))
 
+	name := d.Event
+	if other, ok := eventNames[name]; ok {
+		name = other
+	}
 	set := func(name, value string) { header[name] = []string{value} } // X-GitHub-Event keeps its spelling
 	set("Content-Type", "application/json")
 	for _, vendor := range []string{"X-Gitea-", "X-Gogs-", "X-GitHub-"} {
 		set(vendor+"Delivery", d.UUID)
-		set(vendor+"Event", d.Event)
+		set(vendor+"Event", name)
 		set(vendor+"Event-Type", d.Event)
 	}
 	for _, vendor := range []string{"X-Gitea-", "X-GitHub-"} {

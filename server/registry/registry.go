@@ -86,6 +86,7 @@ const name = `(?P<name>` + component + `(?:/` + component + `)*)`
 
 // route is a shape of path and what may be done there.
 type route struct {
+	name    string // what traces and metrics name a request by
 	path    *regexp.Regexp
 	methods map[string]func(*Server, http.ResponseWriter, *http.Request, target) error
 }
@@ -95,15 +96,15 @@ type target struct{ name, ref string }
 
 // routes are tried in order.
 var routes = []route{
-	{regexp.MustCompile(`^/v2/?$`), handlers{"GET": (*Server).version, "HEAD": (*Server).version}},
-	{regexp.MustCompile(`^/v2/_catalog$`), handlers{"GET": (*Server).catalog}},
-	{regexp.MustCompile(`^/v2/` + name + `/tags/list$`), handlers{"GET": (*Server).tags}},
-	{regexp.MustCompile(`^/v2/` + name + `/manifests/(?P<ref>[^/]+)$`), handlers{
+	{"/v2/", regexp.MustCompile(`^/v2/?$`), handlers{"GET": (*Server).version, "HEAD": (*Server).version}},
+	{"/v2/_catalog", regexp.MustCompile(`^/v2/_catalog$`), handlers{"GET": (*Server).catalog}},
+	{"/v2/{name}/tags/list", regexp.MustCompile(`^/v2/` + name + `/tags/list$`), handlers{"GET": (*Server).tags}},
+	{"/v2/{name}/manifests/{ref}", regexp.MustCompile(`^/v2/` + name + `/manifests/(?P<ref>[^/]+)$`), handlers{
 		"GET": (*Server).getManifest, "HEAD": (*Server).getManifest, "PUT": (*Server).putManifest, "DELETE": (*Server).deleteManifest}},
-	{regexp.MustCompile(`^/v2/` + name + `/blobs/uploads/?$`), handlers{"POST": (*Server).beginUpload}},
-	{regexp.MustCompile(`^/v2/` + name + `/blobs/uploads/(?P<ref>[^/]+)$`), handlers{
+	{"/v2/{name}/blobs/uploads/", regexp.MustCompile(`^/v2/` + name + `/blobs/uploads/?$`), handlers{"POST": (*Server).beginUpload}},
+	{"/v2/{name}/blobs/uploads/{ref}", regexp.MustCompile(`^/v2/` + name + `/blobs/uploads/(?P<ref>[^/]+)$`), handlers{
 		"GET": (*Server).uploadStatus, "PATCH": (*Server).continueUpload, "PUT": (*Server).endUpload, "DELETE": (*Server).cancelUpload}},
-	{regexp.MustCompile(`^/v2/` + name + `/blobs/(?P<ref>[^/]+)$`), handlers{
+	{"/v2/{name}/blobs/{ref}", regexp.MustCompile(`^/v2/` + name + `/blobs/(?P<ref>[^/]+)$`), handlers{
 		"GET": (*Server).getBlob, "HEAD": (*Server).getBlob, "DELETE": (*Server).deleteBlob}},
 }
 
@@ -127,6 +128,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		if m == nil {
 			continue
 		}
+		r.Pattern = rt.name
 		handle, ok := rt.methods[r.Method]
 		if !ok {
 			return refuse(http.StatusMethodNotAllowed, codeUnsupported, "%s is not served at %s", r.Method, r.URL.Path)

@@ -103,8 +103,8 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 		reason string
 		says   []string
 	}{
-		{"another component type", with(func(d *Deployment) { d.Type = "deployment/service" }), ReasonUnsupportedType,
-			[]string{`"deployment/service"`, "deployment/static-site", "index.html"}},
+		{"another component type", with(func(d *Deployment) { d.Type = "cronjob/service" }), ReasonUnsupportedType,
+			[]string{`"cronjob/service"`, "deployment/static-site", "index.html"}},
 		{"a project that is no label", with(func(d *Deployment) { d.Project = "Shop" }), ReasonInvalidName, []string{"project", `"Shop"`}},
 		{"a component with a slash", with(func(d *Deployment) { d.Component = "../x" }), ReasonInvalidName, []string{"component", `"../x"`}},
 		{"a host name that is too long", with(func(d *Deployment) { d.Project = strings.Repeat("p", 60) }), ReasonInvalidName, []string{"environment and project"}},

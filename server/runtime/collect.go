@@ -18,8 +18,12 @@ const (
 
 // Collect removes the images that no deployment has run for Config.Keep and
 // that answer no request, and lists their digests. What it removes is pulled
-// again when it is asked for again.
+// again when it is asked for again. The logs of names that have not run for
+// Config.KeepLogs go, too.
 func (s *Server) Collect(ctx context.Context) (removed []string, err error) {
+	if err := s.logs.forget(s.cfg.Now().Add(-s.cfg.KeepLogs), s.recorded); err != nil {
+		return nil, fmt.Errorf("collect logs: %w", err)
+	}
 	digests, err := s.images()
 	if err != nil {
 		return nil, err
@@ -41,6 +45,13 @@ func (s *Server) Collect(ctx context.Context) (removed []string, err error) {
 		}
 	}
 	return removed, nil
+}
+
+// recorded tells whether a name runs, or has a version to come.
+func (s *Server) recorded(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.records[name] != "" || s.services[name] != nil
 }
 
 // take moves an unused image out of the way, so that from here on nobody finds

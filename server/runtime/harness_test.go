@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +29,14 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests or, where a test has started this binary as a
+// program of its own, that program.
+func TestMain(m *testing.M) {
+	if program := programs[os.Getenv(programVariable)]; program != nil {
+		os.Exit(program())
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // routing is the gateway's port, kept in a map.
 type routing struct {

@@ -43,7 +43,7 @@ func (s *Server) open(ctx context.Context, ref name.Digest) (*site, error) {
 		return known, nil
 	}
 	if gone {
-		err = s.pull(ctx, ref, dir)
+		err = s.pull(ctx, ref, dir, s.fetch)
 	}
 	if err != nil {
 		return nil, err
@@ -60,15 +60,15 @@ func (s *Server) imageDir(digest string) string {
 	return filepath.Join(s.imagesDir(), strings.Replace(digest, ":", "-", 1))
 }
 
-// pull unpacks the image to dir: whole and on disk, or not at all.
-func (s *Server) pull(ctx context.Context, ref name.Digest, dir string) error {
+// pull has fetch write the image to dir: whole and on disk, or not at all.
+func (s *Server) pull(ctx context.Context, ref name.Digest, dir string, fetch func(context.Context, name.Digest, string) error) error {
 	temp, err := os.MkdirTemp(s.imagesDir(), unpackingPrefix)
 	if err != nil {
 		return err
 	}
 	timed, cancel := context.WithTimeout(ctx, s.cfg.PullTimeout)
 	defer cancel()
-	if err := s.fetch(timed, ref, temp); err != nil {
+	if err := fetch(timed, ref, temp); err != nil {
 		if ctx.Err() == nil {
 			err = pullProblem(ref, err)
 		}
@@ -83,12 +83,7 @@ func (s *Server) pull(ctx context.Context, ref name.Digest, dir string) error {
 // fetch reads the image from the registry, every part checked against its
 // digest, and writes the tree under its working directory to dir.
 func (s *Server) fetch(ctx context.Context, ref name.Digest, dir string) error {
-	img, err := remote.Image(ref,
-		remote.WithContext(ctx),
-		remote.WithTransport(bounded{s.cfg.RegistryTransport, s.cfg.Limits.Bytes}),
-		remote.WithUserAgent("platform-runtime"),
-		remote.WithRetryBackoff(remote.Backoff{Steps: 1}), // Run asks again, later
-	)
+	img, err := s.remote(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -114,16 +109,31 @@ func (s *Server) fetch(ctx context.Context, ref name.Digest, dir string) error {
 	return u.sync()
 }
 
-// workingDir is the directory of the image that is served, without slashes around it.
-func workingDir(img v1.Image) (string, error) {
+// remote is the image as the registry has it: read when it is asked for.
+func (s *Server) remote(ctx context.Context, ref name.Digest) (v1.Image, error) {
+	return remote.Image(ref,
+		remote.WithContext(ctx),
+		remote.WithTransport(bounded{s.cfg.RegistryTransport, s.cfg.Limits.Bytes}),
+		remote.WithUserAgent("platform-runtime"),
+		remote.WithRetryBackoff(remote.Backoff{Steps: 1}), // Run asks again, later
+	)
+}
+
+// configuration reads the image's configuration, if it has a reasonable size.
+func configuration(img v1.Image) (*v1.ConfigFile, error) {
 	m, err := img.Manifest()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if m.Config.Size > maxDescription {
-		return "", because(ReasonImageInvalid, "image configuration has %d bytes; at most %d are read", m.Config.Size, maxDescription)
+		return nil, because(ReasonImageInvalid, "image configuration has %d bytes; at most %d are read", m.Config.Size, maxDescription)
 	}
-	cfg, err := img.ConfigFile()
+	return img.ConfigFile()
+}
+
+// workingDir is the directory of the image that is served, without slashes around it.
+func workingDir(img v1.Image) (string, error) {
+	cfg, err := configuration(img)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"regexp"
@@ -10,8 +11,12 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// StaticSite is the component type that this runtime runs.
-const StaticSite = "deployment/static-site"
+// StaticSite is the component type whose images are served in process. The
+// image's command is run for every other type that begins with processTypes.
+const (
+	StaticSite   = "deployment/static-site"
+	processTypes = "deployment/"
+)
 
 // plan is where a deployment answers.
 type plan struct {
@@ -29,13 +34,13 @@ var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // planOf decides where d answers, or why it cannot.
 func planOf(d Deployment, domain string) (plan, error) {
-	if d.Type != StaticSite {
+	if kind, ok := strings.CutPrefix(d.Type, processTypes); !ok || kind == "" {
 		return plan{}, because(ReasonUnsupportedType,
-			"component type %q is not run here: this runtime serves static sites (component type %s, an image whose working directory holds index.html); run other types on a cluster",
-			d.Type, StaticSite)
+			"component type %q is not run here: this runtime serves static sites (component type %s, an image whose working directory holds index.html) and runs the image's command as a process for other types %s...; run the rest on a cluster",
+			d.Type, StaticSite, processTypes)
 	}
 	for _, n := range []struct{ field, value string }{
-		{"name", d.Name}, {"project", d.Project}, {"component", d.Component}, {"environment", d.Environment},
+		{"name", d.Name}, {"project", d.Project}, {"component", d.Component}, {"route", cmp.Or(d.Route, d.Component)}, {"environment", d.Environment},
 		{"environment and project", d.Environment + "-" + d.Project}, // one label of the host name
 	} {
 		if !label.MatchString(n.value) {
@@ -46,6 +51,7 @@ func planOf(d Deployment, domain string) (plan, error) {
 	if len(d.Workload.Endpoints) == 0 {
 		return plan{}, because(ReasonUnsupportedEndpoint, "workload of %s has no endpoint: give it one of type HTTP", d.Component)
 	}
+	port := 0
 	p := plan{host: d.Environment + "-" + d.Project + "." + domain}
 	for _, name := range slices.Sorted(maps.Keys(d.Workload.Endpoints)) {
 		e := d.Workload.Endpoints[name]
@@ -54,11 +60,14 @@ func planOf(d Deployment, domain string) (plan, error) {
 			return plan{}, because(ReasonInvalidName,
 				"endpoint %q cannot stand in an address: use lower-case letters, digits and inner dashes, at most 63", name)
 		case !strings.EqualFold(e.Type, "HTTP"):
-			return plan{}, because(ReasonUnsupportedEndpoint, "endpoint %s has type %q: a static site answers HTTP alone", name, e.Type)
+			return plan{}, because(ReasonUnsupportedEndpoint, "endpoint %s has type %q: HTTP alone is routed here", name, e.Type)
+		case port != 0 && e.Port != port && d.Type != StaticSite:
+			return plan{}, because(ReasonUnsupportedEndpoint, "endpoint %s has port %d and another one %d: a process is given one port here, in the variable PORT", name, e.Port, port)
 		}
+		port = e.Port
 		p.routes = append(p.routes, planned{
 			endpoint: name,
-			prefix:   "/" + d.Component + "-" + name,
+			prefix:   "/" + cmp.Or(d.Route, d.Component) + "-" + name,
 			base:     path.Clean("/" + e.BasePath),
 		})
 	}

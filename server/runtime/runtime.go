@@ -1,7 +1,14 @@
-// Package runtime runs what is bound to environments: it pulls a static
-// site's image by digest, unpacks it once, serves it in process and routes it
-// at the environment's host name. What it has unpacked outlives a restart, so
-// that a page answers again without the registry.
+// Package runtime runs what is bound to environments. A static site's image is
+// pulled by digest, unpacked once, served in process and routed at the
+// environment's host name. Every other component's image is unpacked whole and
+// its command run as a child process, which listens on 127.0.0.1:$PORT and is
+// reached through the same routes. What is unpacked outlives a restart, so that
+// a page answers again without the registry.
+//
+// Processes are no sandbox: they run as the platform's own user, see its file
+// system and its network, and are for code that you trust. What is theirs is a
+// copy of the image's files to write to, a cleared environment and a process
+// group that ends with them.
 //
 // It knows nothing of bindings, releases' contents, or who routes to it.
 package runtime
@@ -27,7 +34,8 @@ type Deployment struct {
 	Component   string
 	Environment string
 	Release     string
-	Type        string // component type, "deployment/static-site"
+	Route       string // what the path is made of: the component, or the one that it is a fork of
+	Type        string // component type: StaticSite, or "deployment/..." for a process
 	Workload    flowclient.WorkloadSpec
 }
 
@@ -59,8 +67,24 @@ type Config struct {
 	Limits            Limits            // optional: see Limits
 	Keep              time.Duration     // optional: 1 hour; how long an image that nothing runs is kept for a rollback
 	Changed           func(name string) // optional: Apply of the name is worth asking again; must return at once
-	Now               func() time.Time  // optional: time.Now
-	Log               *slog.Logger      // optional: slog.Default
+
+	Times       Times                            // optional: of processes; see Times
+	Logged      func(name string, line LogLine)  // optional: each line that a process writes, in order; the process waits for it
+	LogBytes    int64                            // optional: 1 MiB; how much of its output is kept for each name
+	KeepLogs    time.Duration                    // optional: 7 days; how long the log of a name that does not run is kept
+	MemoryLimit func(d Deployment) (bytes int64) // optional: what the component declares; 0 for no limit; see Server.Limits
+	Cgroup      string                           // optional: directory of the control group to make groups in; found by itself
+
+	Now func() time.Time // optional: time.Now
+	Log *slog.Logger     // optional: slog.Default
+}
+
+// Times are those of a process. Zero values mean the default given.
+type Times struct {
+	Start   time.Duration // 1 minute: until it must be ready
+	Drain   time.Duration // 30 s: for the requests that a replaced process is answering
+	Stop    time.Duration // 10 s: between SIGTERM and SIGKILL
+	Restart time.Duration // 1 s: before the first restart; it doubles each time, to at most 1 minute
 }
 
 // Limits bound an image.
@@ -76,6 +100,12 @@ type Server struct {
 	pulls *locks // one pull of a digest at a time
 	wake  chan struct{}
 
+	logs    *logs
+	control control
+	life    context.Context    // of the processes: New to Close
+	end     context.CancelFunc // of life
+	all     sync.WaitGroup     // every goroutine of a process
+
 	mu       sync.Mutex
 	sites    map[string]*site     // by digest: opened in this process
 	running  map[string]running   // by name: bound in this process
@@ -83,17 +113,22 @@ type Server struct {
 	wanted   map[string]int       // digest to Applies under way that need it
 	released map[string]time.Time // digest to when the last name left it
 	retries  map[string]retry     // by name
+	services map[string]*service  // by name
+	alive    map[*process]struct{}
+	ports    map[int]bool // given to processes
 }
 
 // running is a deployment that is bound.
 type running struct {
-	site  *site
-	plan  plan
-	image string
+	key     string // of its image, as Collect knows it
+	plan    plan
+	image   string
+	handler func(planned) http.Handler
 }
 
-// New opens the runtime's directory and forgets what an interrupted pull left behind.
-func New(_ context.Context, cfg Config) (*Server, error) {
+// New opens the runtime's directory, forgets what an interrupted pull left
+// behind, and kills the processes that an earlier runtime did not live to stop.
+func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -101,8 +136,11 @@ func New(_ context.Context, cfg Config) (*Server, error) {
 		cfg: cfg, names: newLocks(), pulls: newLocks(), wake: make(chan struct{}, 1),
 		sites: map[string]*site{}, running: map[string]running{}, wanted: map[string]int{},
 		released: map[string]time.Time{}, retries: map[string]retry{},
+		services: map[string]*service{}, alive: map[*process]struct{}{}, ports: map[int]bool{},
+		logs:    &logs{dir: filepath.Join(cfg.Dir, "logs"), limit: cfg.LogBytes, open: map[string]*logFile{}},
+		control: findControl(cfg.Cgroup),
 	}
-	for _, dir := range []string{cfg.Dir, s.imagesDir(), s.recordsDir()} {
+	for _, dir := range []string{cfg.Dir, s.imagesDir(), s.recordsDir(), s.processesDir(), s.workDir(), s.logs.dir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("runtime directory: %w", err)
 		}
@@ -114,7 +152,14 @@ func New(_ context.Context, cfg Config) (*Server, error) {
 	if s.records, err = readRecords(s.recordsDir()); err != nil {
 		return nil, err
 	}
-	return s, s.releaseLeftovers()
+	if err := s.clearLeftovers(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.releaseLeftovers(); err != nil {
+		return nil, err
+	}
+	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	return s, nil
 }
 
 // check fills in the defaults and names what is missing.
@@ -145,6 +190,19 @@ func (c *Config) check() error {
 	if c.Changed == nil {
 		c.Changed = func(string) {}
 	}
+	if c.Logged == nil {
+		c.Logged = func(string, LogLine) {}
+	}
+	if c.MemoryLimit == nil {
+		c.MemoryLimit = func(Deployment) int64 { return 0 }
+	}
+	if c.LogBytes == 0 {
+		c.LogBytes = 1 << 20
+	}
+	if c.KeepLogs == 0 {
+		c.KeepLogs = 7 * 24 * time.Hour
+	}
+	c.Times.check()
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -154,12 +212,27 @@ func (c *Config) check() error {
 	return nil
 }
 
+// check fills in the defaults.
+func (t *Times) check() {
+	for _, d := range []struct {
+		set   *time.Duration
+		usual time.Duration
+	}{{&t.Start, time.Minute}, {&t.Drain, 30 * time.Second}, {&t.Stop, 10 * time.Second}, {&t.Restart, time.Second}} {
+		if *d.set == 0 {
+			*d.set = d.usual
+		}
+	}
+}
+
 func (s *Server) imagesDir() string  { return filepath.Join(s.cfg.Dir, "images") }
 func (s *Server) recordsDir() string { return filepath.Join(s.cfg.Dir, "deployments") }
 
-// Close waits for the Applies and Removes under way and refuses later ones. It
-// unbinds nothing: the gateway ends with the process.
+// Close waits for the Applies and Removes under way and refuses later ones,
+// then stops every process and waits until none is left. It unbinds nothing:
+// the gateway ends with the process.
 func (s *Server) Close() error {
 	s.names.drain()
-	return nil
+	s.end()
+	s.all.Wait()
+	return s.logs.closeAll()
 }

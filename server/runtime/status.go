@@ -9,7 +9,7 @@ import (
 const (
 	ReasonServing             = "Serving"             // Ready
 	ReasonInvalidName         = "InvalidName"         // a name cannot stand in a host name or path
-	ReasonUnsupportedType     = "UnsupportedType"     // not a static site
+	ReasonUnsupportedType     = "UnsupportedType"     // not deployment/...
 	ReasonUnsupportedEndpoint = "UnsupportedEndpoint" // no endpoint, or one that is not HTTP
 	ReasonImageInvalid        = "ImageInvalid"        // the reference or the image itself is unusable
 	ReasonImageNotFound       = "ImageNotFound"       // the registry does not have it
@@ -17,6 +17,11 @@ const (
 	ReasonRegistryUnreachable = "RegistryUnreachable" // tried again by itself
 	ReasonIndexMissing        = "IndexMissing"        // unpacked, but nothing answers at /
 	ReasonPathTaken           = "PathTaken"           // another deployment answers there
+	ReasonCommandInvalid      = "CommandInvalid"      // no command, or one that is no program
+	ReasonEnvironmentInvalid  = "EnvironmentInvalid"  // a variable that cannot be set
+	ReasonStarting            = "Starting"            // a process that does not answer yet
+	ReasonReadinessTimeout    = "ReadinessTimeout"    // a process that did not answer in time; started again by itself
+	ReasonCrashLoopBackOff    = "CrashLoopBackOff"    // a process that ended; started again by itself
 )
 
 // problem is why a deployment cannot be Ready. It is an answer, not a fault.

@@ -22,8 +22,13 @@ type unpacking struct {
 	files  int
 }
 
-// all unpacks the archive to its end.
+// all unpacks the archive's part to its end.
 func (u *unpacking) all(ctx context.Context, archive *tar.Reader) error {
+	return each(ctx, archive, u.one)
+}
+
+// each hands over the archive's entries to its end.
+func each(ctx context.Context, archive *tar.Reader, one func(*tar.Header, io.Reader) error) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -35,7 +40,7 @@ func (u *unpacking) all(ctx context.Context, archive *tar.Reader) error {
 		if err != nil {
 			return err
 		}
-		if err := u.one(header, archive); err != nil {
+		if err := one(header, archive); err != nil {
 			return err
 		}
 	}
@@ -98,7 +103,7 @@ func (u *unpacking) sync() error {
 
 // unfit tells an image whose entries contradict each other from a faulty disk.
 func unfit(header *tar.Header, err error) error {
-	for _, contradiction := range []error{fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG} {
+	for _, contradiction := range []error{fs.ErrExist, fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP} {
 		if errors.Is(err, contradiction) {
 			return because(ReasonImageInvalid, "entry %q cannot be written: %w", header.Name, contradiction)
 		}

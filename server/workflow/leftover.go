@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,11 +29,11 @@ func (g group) clear(ctx context.Context) (killed bool) {
 	}
 	switch processStart(ctx, g.pgid) {
 	case g.started:
-		return killGroup(g.pgid) == nil
+		killed = killGroup(g.pgid) == nil
 	case "":
-		return g.clearOrphans()
+		killed = g.clearOrphans()
 	}
-	return false
+	return stragglers(g.dir) > 0 || killed
 }
 
 // clearOrphans kills members of a leaderless group that work in the run's
@@ -57,6 +58,50 @@ func (g group) clearOrphans() (killed bool) {
 		}
 	}
 	return killed
+}
+
+// stragglers kills the processes of a run that have left its process group, as
+// daemons do: those that work in its build directory, or were started with the
+// home that it gives to its programs alone. A program that changes both has
+// hidden itself; processes are no sandbox. It needs /proc; elsewhere they run
+// to their own end.
+func stragglers(dir string) (killed int) {
+	for range maxSweeps { // a process that is just starting another is seen the next time
+		found := 0
+		procs, err := filepath.Glob("/proc/[0-9]*")
+		if err != nil {
+			return killed
+		}
+		for _, proc := range procs {
+			pid, err := strconv.Atoi(filepath.Base(proc))
+			if err != nil || pid == os.Getpid() || !belongs(proc, dir) {
+				continue
+			}
+			if syscall.Kill(pid, syscall.SIGKILL) == nil {
+				found++
+			}
+		}
+		if found == 0 {
+			break
+		}
+		killed += found
+	}
+	return killed
+}
+
+// maxSweeps bounds a race with a program that does nothing but start others.
+const maxSweeps = 20
+
+// belongs tells whether a process works in a build directory or has its home there. The dead do not.
+func belongs(proc, dir string) bool {
+	if fields := statFields(filepath.Join(proc, "stat")); len(fields) == 0 || fields[0] == "Z" {
+		return false
+	}
+	if cwd, err := os.Readlink(filepath.Join(proc, "cwd")); err == nil && within(dir, strings.TrimSuffix(cwd, " (deleted)")) {
+		return true
+	}
+	environ, err := os.ReadFile(filepath.Join(proc, "environ"))
+	return err == nil && slices.Contains(strings.Split(string(environ), "\x00"), homeOf(dir))
 }
 
 // processStart is when a process started, in the system's own words; empty when there is no such process.

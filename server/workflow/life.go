@@ -42,6 +42,9 @@ func (e *stageError) Unwrap() error { return e.err }
 func (s *Server) build(ctx context.Context, rec record) error {
 	l := &life{s: s, rec: rec, dir: filepath.Join(s.cfg.Dir, "builds", rec.Run+"-"+strconv.Itoa(rec.Life))}
 	out, err := l.carryOut(ctx)
+	if n := stragglers(l.dir); n > 0 {
+		s.cfg.Log.Info("killed what had left the run's process group", "run", rec.Run, "processes", n)
+	}
 	if err := removeTree(l.dir); err != nil {
 		s.cfg.Log.Warn("a build directory stays", "dir", l.dir, "error", err)
 	}
@@ -99,6 +102,7 @@ func (l *life) stage(ctx context.Context, name string, do func(context.Context, 
 	if err != nil {
 		return err
 	}
+	j.told = l.telling(name)
 	if err := l.s.book.beginStage(ctx, run, l.seq, l.s.cfg.Now()); err != nil {
 		return errors.Join(err, j.close())
 	}
@@ -122,6 +126,17 @@ func (l *life) stage(ctx context.Context, name string, do func(context.Context, 
 		return &stageError{stage: name, err: failure}
 	}
 	return nil
+}
+
+// telling tells of a stage's lines, where somebody asked to be told.
+func (l *life) telling(stage string) func(Line) {
+	if l.s.cfg.Logged == nil {
+		return nil
+	}
+	return func(line Line) {
+		line.Stage = stage
+		l.s.cfg.Logged(l.rec.Build, line)
+	}
 }
 
 // execute runs a stage's program in the component's directory.
@@ -159,9 +174,12 @@ func explain(err error, limit time.Duration) error {
 func (l *life) environment() []string {
 	return []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME=" + filepath.Join(l.dir, "home"),
+		homeOf(l.dir),
 	}
 }
+
+// homeOf is the variable that gives a run's programs their home; no other process has it.
+func homeOf(dir string) string { return "HOME=" + filepath.Join(dir, "home") }
 
 // removeTree removes a directory, also where a stage has taken away the right to write in it.
 func removeTree(dir string) error {

@@ -117,9 +117,10 @@ type journal struct {
 	secrets []string // never written
 	lines   int
 	bytes   int
-	tail    []string // beyond what is kept from the beginning: the last keptTail lines
-	dropped int      // lines between the two
-	err     error    // the first one of writing
+	tail    []Line     // beyond what is kept from the beginning: the last keptTail lines
+	dropped int        // lines between the two
+	err     error      // the first one of writing
+	told    func(Line) // of each line as it is written; nil: nobody
 }
 
 // openLog makes a stage's log, empty.
@@ -145,25 +146,25 @@ func (j *journal) line(text string) {
 			text = strings.ReplaceAll(text, s, "[secret]")
 		}
 	}
-	stamped := j.now().UTC().Format(time.RFC3339Nano) + " " + printable(text) + "\n"
-	if j.lines < keptLines && j.bytes+len(stamped) <= keptBytes && len(j.tail) == 0 {
+	l := Line{At: j.now().UTC(), Text: printable(text)}
+	if size := len(l.stamped()); j.lines < keptLines && j.bytes+size <= keptBytes && len(j.tail) == 0 {
 		j.lines++
-		j.bytes += len(stamped)
-		j.write(stamped)
+		j.bytes += size
+		j.write(l)
 		return
 	}
 	if len(j.tail) == keptTail {
 		j.tail = append(j.tail[:0], j.tail[1:]...)
 		j.dropped++
 	}
-	j.tail = append(j.tail, stamped)
+	j.tail = append(j.tail, l)
 }
 
 // close writes what is left, saying what was left out, and waits for the disk.
 func (j *journal) close() error {
 	if j.dropped > 0 {
-		j.write(fmt.Sprintf("%s [%d lines are left out here: the log keeps %d lines or %d MiB, and the last %d]\n",
-			j.now().UTC().Format(time.RFC3339Nano), j.dropped, keptLines, keptBytes>>20, keptTail))
+		j.write(Line{At: j.now().UTC(), Text: fmt.Sprintf("[%d lines are left out here: the log keeps %d lines or %d MiB, and the last %d]",
+			j.dropped, keptLines, keptBytes>>20, keptTail)})
 	}
 	for _, l := range j.tail {
 		j.write(l)
@@ -171,11 +172,17 @@ func (j *journal) close() error {
 	return errors.Join(j.err, j.f.Sync(), j.f.Close())
 }
 
-func (j *journal) write(s string) {
-	if _, err := j.f.WriteString(s); err != nil && j.err == nil {
+func (j *journal) write(l Line) {
+	if _, err := j.f.WriteString(l.stamped()); err != nil && j.err == nil {
 		j.err = err
 	}
+	if j.told != nil {
+		j.told(l)
+	}
 }
+
+// stamped is the line as the file has it.
+func (l Line) stamped() string { return l.At.Format(time.RFC3339Nano) + " " + l.Text + "\n" }
 
 // printable is a line without what could move a terminal's cursor, and no longer than is kept of one.
 func printable(text string) string {

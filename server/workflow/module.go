@@ -26,6 +26,7 @@ func (l *life) fetchModule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	j.told = l.telling("")
 	failure := l.readModule(ctx, j)
 	if failure != nil {
 		j.printf("%v", failure)

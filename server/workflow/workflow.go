@@ -53,6 +53,8 @@ type Config struct {
 	// Changed is told the name of a run after each durable change of it; may be nil.
 	// It must not block.
 	Changed func(run string)
+	// Logged is told each line of output that is kept, as it comes; may be nil. It must not block.
+	Logged func(b Build, l Line)
 
 	MaxConcurrent int // runs under way at once; 0: DefaultConcurrent
 	Committed     sqlite.Committed

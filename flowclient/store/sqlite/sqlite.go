@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
@@ -30,10 +31,18 @@ type File struct {
 	committed Committed
 }
 
-// Open opens path, creating it with mode 0600 where the directory is 0700, and
-// brings its schema up to the newest of migrations (goose files, *.sql, at the
+// Open opens path, which is the owner's alone (mode 0600, as is what SQLite puts
+// beside it), and brings its schema up to the newest of migrations (goose files, *.sql, at the
 // root of the file system).
 func Open(ctx context.Context, name, path string, migrations fs.FS, committed Committed) (*File, error) {
+	// The driver makes files as the umask says, and some hold secrets.
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+	if err := errors.Join(made.Chmod(0o600), made.Close()); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
 	write, err := open(path, 1)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/remote"
+)
+
+// moveFlags are what promote and rollback are asked for.
+type moveFlags struct {
+	writeFlags
+	Project   string `arg:"" help:"The project."`
+	Component string `env:"-" help:"Only this component; else every one of the project." placeholder:"C"`
+	DryRun    bool   `env:"-" help:"Decide and tell, write nothing."`
+}
+
+func (m *moveFlags) promotion() flowclient.Promotion {
+	return flowclient.Promotion{Origin: m.origin(), Project: m.Project, Component: m.Component, DryRun: m.DryRun}
+}
+
+// promoteCmd moves what staging runs to production.
+type promoteCmd struct{ moveFlags }
+
+// Help is shown by platform promote --help.
+func (promoteCmd) Help() string {
+	return `Exit code 0: every component is where it should be; 2: refused, nothing was
+moved; 3: a component waits for what lifts by itself, so ask again; 1: an error.`
+}
+
+// Run asks and tells what moved.
+func (p *promoteCmd) Run(ctx context.Context, t terminal) error {
+	return asking[flowclient.Outcome]{
+		ask: func(ctx context.Context, c *remote.Client) (flowclient.Outcome, error) {
+			return c.Promote(ctx, p.promotion())
+		},
+		print: printOutcome, code: outcomeCode,
+	}.run(ctx, p.remoteFlags, t)
+}
+
+// outcomeCode is 0 when every component was moved or needed no move.
+func outcomeCode(o flowclient.Outcome) int {
+	if o.Complete() {
+		return 0
+	}
+	return exitRetry
+}
+
+// printOutcome is a row per component, and each one's sentence below.
+func printOutcome(w io.Writer, o flowclient.Outcome, _ time.Time) {
+	rows := newTable("COMPONENT", "RESULT", "FROM", "TO", "RELEASE", "URL")
+	for _, c := range o.Components {
+		rows.row(c.Component, c.Result, short(c.FromCommit), short(c.ToCommit), c.To, c.URL)
+	}
+	rows.print(w, "nothing to move")
+	fmt.Fprintln(w)
+	for _, c := range o.Components {
+		fmt.Fprintln(w, oneLine(c.Sentence))
+	}
+	if o.Note != "" {
+		fmt.Fprintln(w, oneLine(o.Note))
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"platform.dev/platform/flowclient"
+)
+
+const (
+	oldSHA = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
+	newSHA = "9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// before is an instant before noon.
+func before(d time.Duration) *time.Time { t := noon.Add(-d); return &t }
+
+var (
+	webInStaging    = flowclient.Deployment{Environment: "staging", Binding: "shop-web-staging", Release: "shop-web-9f8e7d6c", Commit: newSHA, Build: "shop-web-run-9f8e7d6c", State: "Active", Ready: true, Since: before(3 * time.Minute), URL: "http://staging-shop.apps.platform.localhost:19080/shop-web-http"}
+	webInProduction = flowclient.Deployment{Environment: "production", Binding: "shop-web-production", Release: "shop-web-1a2b3c4d", Commit: oldSHA, Build: "shop-web-run-1a2b3c4d", State: "Active", Ready: false, Reason: "ResourcesProgressing", Message: "the image is pulled\x1b[31m", Since: before(50 * time.Hour), PromotedBy: "Ada Admin"}
+	failing         = flowclient.Build{Run: "shop-web-run-77", Project: "shop", Component: "shop-web", Commit: newSHA, Phase: flowclient.BuildFailed, FailedStage: "test", CreatedAt: *before(90 * time.Second), URL: "http://127.0.0.1:10081/runs/shop-web-run-77"}
+	running         = flowclient.Build{Run: "api-run-1", Project: "shop", Component: "shop-api", Commit: oldSHA, Phase: flowclient.BuildRunning, Stages: []flowclient.Task{{Name: "checkout", Phase: flowclient.BuildSucceeded}, {Name: "test", Phase: flowclient.BuildRunning}}, CreatedAt: *before(5 * time.Second)}
+	web             = flowclient.ComponentDelivery{Project: "shop", Component: "shop-web", Environments: []flowclient.Deployment{webInStaging, webInProduction}, LastBuild: &failing}
+	api             = flowclient.ComponentDelivery{Project: "shop", Component: "shop-api", Environments: []flowclient.Deployment{}, LastBuild: &running}
+	locks           = []flowclient.Lock{
+		{Component: "shop-web", Commit: oldSHA, Reason: "breaks the\ncart", Who: "Sam SRE", At: *before(2 * time.Hour), Releases: []string{"shop-web-1a2b3c4d"}},
+		{Component: "shop-api", Commit: newSHA, Environment: "production", Reason: "not before Monday", Who: "ci", At: noon},
+	}
+)
+
+func TestTables(t *testing.T) {
+	for name, write := range map[string]func(io.Writer){
+		"promote": func(w io.Writer) {
+			printOutcome(w, flowclient.Outcome{Project: "shop", Note: "shop-db runs no image that tells its commit.", Components: []flowclient.ComponentOutcome{
+				{Component: "shop-web", Result: flowclient.Promoted, FromCommit: oldSHA, ToCommit: newSHA, From: "shop-web-1a2b3c4d", To: "shop-web-9f8e7d6c", URL: "http://production-shop.apps.platform.localhost:19080/shop-web-http", Sentence: "shop-web: production moved from 1a2b3c4 to 9f8e7d6."},
+				{Component: "shop-api", Result: flowclient.Retry, Sentence: "shop-api runs nothing in staging yet; push a commit, or ask again when its build is through."},
+			}}, noon)
+		},
+		"status": func(w io.Writer) {
+			printStatus(w, projectStatus{Components: []flowclient.ComponentDelivery{web, api}, Window: flowclient.Window{Sentence: "shop has no production window: changes are allowed at any time."}}, noon)
+		},
+		"status of nothing": func(w io.Writer) {
+			printStatus(w, projectStatus{Window: flowclient.Window{Sentence: "open."}}, noon)
+		},
+		"where":         func(w io.Writer) { printWhere(w, web, noon) },
+		"where nowhere": func(w io.Writer) { printWhere(w, api, noon) },
+		"delivery": func(w io.Writer) {
+			printDelivery(w, flowclient.Delivery{Components: []flowclient.ComponentDelivery{api, web}}, noon)
+		},
+		"delivery of nothing": func(w io.Writer) { printDelivery(w, flowclient.Delivery{}, noon) },
+		"builds":              func(w io.Writer) { printBuilds(w, []flowclient.Build{running, failing}, noon) },
+		"no builds":           func(w io.Writer) { printBuilds(w, nil, noon) },
+		"locks":               func(w io.Writer) { printLocks(w, locks, noon) },
+		"no locks":            func(w io.Writer) { printLocks(w, nil, noon) },
+		"lock":                func(w io.Writer) { printLock(w, locks[0], noon) },
+		"state": func(w io.Writer) {
+			flips := noon.Add(3 * time.Hour)
+			printState(w, flowclient.State{OpenIntents: 2, LastPass: before(31 * time.Second), PassError: "control plane: connection refused", Projects: []flowclient.ProjectState{
+				{Project: "blog", Promotion: "manual", Soak: "0s", Window: flowclient.Window{Open: true}, Template: "static"},
+				{Project: "shop", Promotion: "auto", Soak: "5m", Window: flowclient.Window{Flips: &flips}},
+			}}, noon)
+		},
+		"state of nothing": func(w io.Writer) { printState(w, flowclient.State{}, noon) },
+		"scaffold": func(w io.Writer) {
+			printScaffolded(w, flowclient.Scaffolded{Project: "shop", Components: []string{"shop-web", "shop-api"}, Commit: flowclient.Commit{SHA: oldSHA}, Repository: flowclient.Repository{CloneURL: "http://127.0.0.1:3001/platform/shop.git"}}, noon)
+		},
+		"teardown": func(w io.Writer) {
+			printRemoved(w, flowclient.Removed{Projects: []string{"static-1", "static-2"}, Objects: 17, Repositories: []string{"platform/static-1", "platform/static-2"}, Refused: []string{"shop was not made by a walkthrough."}}, noon)
+		},
+		"teardown of nothing": func(w io.Writer) { printRemoved(w, flowclient.Removed{}, noon) },
+		"sync": func(w io.Writer) {
+			printSynced(w, flowclient.Synced{Repo: "platform/shop", Commit: newSHA, Created: 1, Refused: 1, Objects: []flowclient.SyncObject{
+				{File: "openchoreo/web.yaml", Kind: "Component", Name: "shop-web", Result: "created"},
+				{File: "openchoreo/secret.yaml", Kind: "Secret", Name: "db", Result: "refused", Why: "Secret is no kind that a repository may bring."},
+			}}, noon)
+		},
+		"sync of nothing": func(w io.Writer) { printSynced(w, flowclient.Synced{Repo: "platform/shop", Commit: newSHA}, noon) },
+		"diff": func(w io.Writer) {
+			printDiff(w, flowclient.Diff{Project: "shop", Components: []flowclient.ComponentDiff{
+				{Component: "shop-api", To: newSHA, Commits: []flowclient.Commit{{SHA: newSHA, Subject: "Begin", Author: "Dev Developer", At: *before(time.Hour)}}},
+				{Component: "shop-db"},
+				{Component: "shop-jobs", From: newSHA, To: oldSHA, Behind: true},
+				{Component: "shop-mail", From: newSHA, To: newSHA},
+				{Component: "shop-web", From: oldSHA, To: newSHA, More: true, Commits: []flowclient.Commit{
+					{SHA: newSHA, Subject: "Say hello", Author: "Dev Developer", At: *before(time.Hour)}, {SHA: oldSHA, Subject: "Tidy", Author: "Petra Platform", At: *before(72 * time.Hour)}}},
+			}}, noon)
+		},
+		"diff of nothing": func(w io.Writer) { printDiff(w, flowclient.Diff{Project: "shop"}, noon) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			write(&got)
+			file := filepath.Join("..", "..", "fixtures", "golden", "cli", strings.ReplaceAll(name, " ", "-")+".txt")
+			if *update {
+				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+				require.NoError(t, os.WriteFile(file, got.Bytes(), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), got.String())
+		})
+	}
+}

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Moves what a project runs in staging to production, or back.
+set -eu
+
+usage() {
+	cat <<'TEXT'
+Usage: promote.sh --project <p> [--component <c>] [--rollback]
+
+  --project <p>     the project
+  --component <c>   only this component; else every one of the project
+  --rollback        move production back to what a promotion displaced
+
+FLOW_URL is the address of the flow controller, FLOW_TOKEN_FILE the file with
+its token. Exit code 0: every component is where it should be; 2: refused,
+nothing was moved; 3: a component waits for what lifts by itself, so ask again;
+1: everything else.
+TEXT
+}
+
+# shellcheck source=deploy/flow.sh
+. "$(dirname "$0")/flow.sh"
+
+project='' component='' rollback=false
+while [ $# -gt 0 ]; do
+	case $1 in
+	--project) argument "$1" $# "${2:-}" && project=$2 && shift ;;
+	--component) argument "$1" $# "${2:-}" && component=$2 && shift ;;
+	--rollback) rollback=true ;;
+	-h | --help) usage && exit 0 ;;
+	*) usage >&2 && fail "there is no $1" ;;
+	esac
+	shift
+done
+[ -n "$project" ] || { usage >&2 && fail "--project is missing"; }
+
+body=$(json "$project") || exit 1
+body="{\"project\":$body"
+if [ -n "$component" ]; then
+	quoted=$(json "$component") || exit 1
+	body="$body,\"component\":$quoted"
+fi
+ask POST /promote "$body,\"rollback\":$rollback}"
