@@ -5,7 +5,7 @@ GO     ?= go
 BINARY := bin/platform
 SHELL  := /bin/sh
 
-.PHONY: run build test check race bench golden lint hooks
+.PHONY: run build test kills check race bench golden lint hooks
 
 ## run: build, then start the platform and run the static walkthrough
 run:
@@ -20,6 +20,10 @@ build:
 ## test: every test, and the list of skipped ones against the committed list
 test:
 	@CGO_ENABLED=0 $(GO) run ./cmd/testall
+
+## kills: the platform killed at every durable write of what it does, where `test` tries a few (minutes)
+kills:
+	PLATFORM_TEST_EVERY_KILL=1 CGO_ENABLED=0 $(GO) test -run EveryAct -timeout 30m ./server
 
 ## race: every test under the race detector (needs a C compiler)
 race:

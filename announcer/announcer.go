@@ -1,5 +1,5 @@
 // Package announcer says in chat what has happened: builds, promotions, locks,
-// projects. It reads the controller's events behind a cursor and puts one
+// projects, pull requests and their review environments. It reads the controller's events behind a cursor and puts one
 // message each into the outbox, so that nothing is said twice, nothing is
 // lost, and nobody waits for a chat.
 //
@@ -45,21 +45,25 @@ type Outbox interface {
 
 // Cursor keeps how far the events were announced; "" before the first.
 type Cursor interface {
+	// Cursor is what was kept under name last.
 	Cursor(ctx context.Context, name string) (value string, err error)
+	// SetCursor returns once the value is durable.
 	SetCursor(ctx context.Context, name, value string) error
 }
 
-// Config is what an announcer works with. Said, Now and Log may be left out.
+// Config is what an announcer works with. Person, Said, Now and Log may be left out.
 type Config struct {
 	Enabled bool // false: there are no credentials to announce with; nothing is read or put
 	Events  Events
 	Outbox  Outbox
 	Cursor  Cursor
-	Bot     string           // who posts: "platform"
-	Sandbox string           // stream of walkthrough projects: "platform-sandbox"
-	Said    func()           // called after something was put, to wake who delivers; must return at once
-	Now     func() time.Time // time.Now
-	Log     *slog.Logger     // slog.Default
+	Bot     string // who posts: "platform"
+	Sandbox string // stream of walkthrough projects and review environments: "platform-sandbox"
+	// Person finds the chat's user id of a commit's author, who is mentioned when a build fails. Default: nobody is known.
+	Person func(author string) (userID string, ok bool)
+	Said   func()           // called after something was put, to wake who delivers; must return at once
+	Now    func() time.Time // time.Now
+	Log    *slog.Logger     // slog.Default
 }
 
 // Announcer turns events into messages. New makes one.
@@ -78,6 +82,9 @@ func New(cfg Config) (*Announcer, error) {
 	}
 	if cfg.Said == nil {
 		cfg.Said = func() {}
+	}
+	if cfg.Person == nil {
+		cfg.Person = func(string) (string, bool) { return "", false }
 	}
 	if cfg.Enabled {
 		for name, missing := range map[string]bool{

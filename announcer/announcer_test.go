@@ -268,6 +268,65 @@ func TestABuildAnnouncedBeforeTheGapStillEnds(t *testing.T) {
 	assert.Equal(t, markup.Done, m.rows[0].message.Status)
 }
 
+func TestAReviewEnvironmentIsOneMessageThatChangesWithIt(t *testing.T) {
+	m := newMemory()
+	s := samples(t)
+	a := announcing(t, m, noon)
+	for i, name := range []string{"review-queued", "review-created", "review-failed", "review-updated", "review-destroyed"} {
+		m.happen(s[name])
+		require.NoError(t, a.pass(t.Context()))
+		require.Len(t, m.rows, 1, name)
+		assert.Equal(t, i+1, m.rows[0].revisions, name)
+	}
+	again := s["review-created"]
+	again.Key = "review/4/2/created"
+	m.happen(again)
+	require.NoError(t, a.pass(t.Context()))
+	assert.Equal(t, []string{
+		`{"stream":"platform-sandbox","topic":"shop: pull requests"} announce/review/4/1`,
+		`{"stream":"platform-sandbox","topic":"shop: pull requests"} announce/review/4/2`,
+	}, m.outbox(), "opened again it has another environment")
+}
+
+func TestAReviewEnvironmentAnnouncedBeforeTheGapIsBroughtUpToDate(t *testing.T) {
+	const sandbox = `{"stream":"platform-sandbox","topic":"shop: pull requests"} announce/`
+	for _, tc := range []struct {
+		name        string
+		before, gap []string // samples
+		want        []string // what was put in the gap's wake
+	}{
+		{"made before, gone in the gap", []string{"pull-opened", "review-created"}, []string{"review-destroyed", "pull-merged"},
+			[]string{sandbox + "review/4/1", `{"stream":"shop","topic":"pull requests"} announce/summary/2/shop/pull requests`}},
+		{"queued before, made in the gap", []string{"pull-opened", "review-queued"}, []string{"review-created"}, []string{sandbox + "review/4/1"}},
+		{"all of it in the gap", nil, []string{"pull-opened", "review-created", "review-updated", "review-destroyed"},
+			[]string{`{"stream":"shop","topic":"pull requests"} announce/summary/0/shop/pull requests`, sandbox + "summary/0/platform-sandbox/shop: pull requests"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := newMemory()
+			s := samples(t)
+			for _, name := range tc.before {
+				m.happen(s[name])
+			}
+			require.NoError(t, announcing(t, m, noon).pass(t.Context()))
+			before := map[string]int{}
+			for _, r := range m.rows {
+				before[r.key] = r.revisions
+			}
+			for _, name := range tc.gap {
+				m.happen(s[name])
+			}
+			require.NoError(t, announcing(t, m, noon.Add(5*time.Hour)).pass(t.Context()))
+			var put []string
+			for _, r := range m.rows {
+				if r.revisions > before[r.key] {
+					put = append(put, fmt.Sprintf("%s %s", r.place, r.key))
+				}
+			}
+			assert.Equal(t, tc.want, put)
+		})
+	}
+}
+
 func TestMoreOldEventsAfterACrashEditTheSameSummary(t *testing.T) {
 	m := newMemory()
 	s := samples(t)

@@ -15,24 +15,24 @@ const maxLines = 40
 func buildStarted(_ flowclient.Event, b flowclient.BuildEvent) markup.Message {
 	return markup.Message{
 		Status: markup.Working,
-		Title:  markup.Spans(markup.B(b.Build.Component), markup.T(" is building "), markup.C(short(b.Build.Commit))),
-		Blocks: append(commit(b), page(b.Build)...),
+		Title:  markup.Spans(markup.B(b.Build.Component), markup.T(" is building "), markup.C(flowclient.ShortSHA(b.Build.Commit))),
+		Blocks: append(commit(b, foreign), page(b.Build)...),
 	}
 }
 
 func buildPassed(_ flowclient.Event, b flowclient.BuildEvent) markup.Message {
-	title := markup.Spans(markup.B(b.Build.Component), markup.T(" built "), markup.C(short(b.Build.Commit)))
+	title := markup.Spans(markup.B(b.Build.Component), markup.T(" built "), markup.C(flowclient.ShortSHA(b.Build.Commit)))
 	if took := span(b.Build.StartedAt, b.Build.CompletedAt); took != "" {
 		title = append(title, markup.T(" in "+took))
 	}
-	return markup.Message{Status: markup.Done, Title: title, Blocks: append(append(commit(b), stages(b.Build)...), page(b.Build)...)}
+	return markup.Message{Status: markup.Done, Title: title, Blocks: append(append(commit(b, foreign), stages(b.Build)...), page(b.Build)...)}
 }
 
-func buildFailed(_ flowclient.Event, b flowclient.BuildEvent) markup.Message {
+func buildFailed(_ flowclient.Event, b flowclient.BuildEvent, who people) markup.Message {
 	m := markup.Message{
 		Status: markup.Failed,
-		Title:  markup.Spans(markup.B(b.Build.Component), markup.T(" failed to build "), markup.C(short(b.Build.Commit))),
-		Blocks: commit(b),
+		Title:  markup.Spans(markup.B(b.Build.Component), markup.T(" failed to build "), markup.C(flowclient.ShortSHA(b.Build.Commit))),
+		Blocks: commit(b, who),
 	}
 	stage := b.Build.FailedStage
 	if stage == "" {
@@ -46,11 +46,17 @@ func buildFailed(_ flowclient.Event, b flowclient.BuildEvent) markup.Message {
 	if b.Build.Message != "" {
 		m.Blocks = append(m.Blocks, markup.Text(markup.F(b.Build.Message)))
 	}
-	lines := b.Lines[max(0, len(b.Lines)-maxLines):]
-	if len(lines) > 0 {
-		m.Blocks = append(m.Blocks, markup.Log(caption(len(lines), stage), lines))
-	}
+	m.Blocks = append(m.Blocks, excerpt(b.Lines, stage)...)
 	return m
+}
+
+// excerpt is the end of a failed stage's output.
+func excerpt(lines []string, stage string) []markup.Block {
+	lines = lines[max(0, len(lines)-maxLines):]
+	if len(lines) == 0 {
+		return nil
+	}
+	return []markup.Block{markup.Log(caption(len(lines), stage), lines)}
 }
 
 // caption heads the excerpt of a log.
@@ -65,14 +71,17 @@ func caption(lines int, stage string) []markup.Span {
 	return markup.Spans(markup.T(text+" of "), markup.C(stage))
 }
 
+// foreign shows authors without calling them.
+func foreign(author string) markup.Span { return markup.F(author) }
+
 // commit tells what is built, in its author's words.
-func commit(b flowclient.BuildEvent) []markup.Block {
+func commit(b flowclient.BuildEvent, who people) []markup.Block {
 	if b.Subject == "" {
 		return nil
 	}
 	spans := markup.Spans(markup.F(b.Subject))
 	if b.Author != "" {
-		spans = append(spans, markup.T(" by "), markup.F(b.Author))
+		spans = append(spans, markup.T(" by "), who(b.Author))
 	}
 	return []markup.Block{markup.Text(spans...)}
 }
@@ -121,18 +130,5 @@ func span(from, to *time.Time) string {
 	if from == nil || to == nil || to.Before(*from) {
 		return ""
 	}
-	d := to.Sub(*from)
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	}
-	d = d.Round(time.Second)
-	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	return markup.Took(to.Sub(*from))
 }
-
-// short is a commit's SHA as people write it.
-func short(sha string) string { return sha[:min(7, len(sha))] }

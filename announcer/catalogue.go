@@ -15,7 +15,8 @@ func Catalogue() []markup.Message {
 		out     []markup.Message
 		folded  = summary{titles: map[string][]markup.Span{}, seen: map[string]bool{}}
 		noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-		samples = sampleBodies(noon)
+		samples = append(sampleBodies(noon), pullBodies(noon)...)
+		known   = func(author string) markup.Span { return markup.M("10", author) }
 	)
 	for i, s := range samples {
 		body, err := json.Marshal(s.body)
@@ -23,12 +24,12 @@ func Catalogue() []markup.Message {
 			panic(err) // the samples are constant, and the tests make them
 		}
 		e := flowclient.Event{Key: s.kind, Kind: s.kind, At: noon, Project: "shop", Component: "shop-web", Body: body}
-		key, m, err := kinds[s.kind].write(e)
+		t, m, err := kinds[s.kind].write(e, known)
 		if err != nil {
 			panic(err)
 		}
 		out = append(out, m)
-		folded.add(key, m, noon.Add(time.Duration(i)*time.Minute))
+		folded.add(t.key, m, noon.Add(time.Duration(i)*time.Minute))
 	}
 	return append(out, folded.message())
 }

@@ -11,50 +11,62 @@ import (
 
 // kind is how events of a kind are announced.
 type kind struct {
-	topic string
-	write func(e flowclient.Event) (key string, m markup.Message, err error)
+	topic  string
+	apart  bool // never production activity: told in the sandbox, whatever the project
+	sequel bool // never the first of its message
+	write  func(e flowclient.Event, who people) (thread, markup.Message, error)
 }
 
 // kinds says of every kind of event where it is told and in which words. A
 // kind that is not here is not announced.
 var kinds = map[string]kind{
-	flowclient.EventBuildStarted:  {topicBuilds, of(buildKey, buildStarted)},
-	flowclient.EventBuildPassed:   {topicBuilds, of(buildKey, buildPassed)},
-	flowclient.EventBuildFailed:   {topicBuilds, of(buildKey, buildFailed)},
-	flowclient.EventPromoted:      {topicPromotions, of(ownKey[flowclient.MoveEvent], promoted)},
-	flowclient.EventPromoteRefuse: {topicPromotions, of(ownKey[flowclient.MoveEvent], refused)},
-	flowclient.EventRolledBack:    {topicPromotions, of(ownKey[flowclient.MoveEvent], rolledBack)},
-	flowclient.EventLockSet:       {topicPromotions, of(ownKey[flowclient.LockEvent], lockSet)},
-	flowclient.EventLockCleared:   {topicPromotions, of(ownKey[flowclient.LockEvent], lockCleared)},
-	flowclient.EventScaffolded:    {topicBuilds, of(ownKey[flowclient.ProjectEvent], scaffolded)},
-	flowclient.EventRemoved:       {topicBuilds, of(ownKey[flowclient.ProjectEvent], removed)},
+	flowclient.EventBuildStarted:  {topic: topicBuilds, write: of(buildThread, buildStarted)},
+	flowclient.EventBuildPassed:   {topic: topicBuilds, sequel: true, write: of(buildThread, buildPassed)},
+	flowclient.EventBuildFailed:   {topic: topicBuilds, sequel: true, write: naming(buildThread, buildFailed)},
+	flowclient.EventPromoted:      {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], promoted)},
+	flowclient.EventPromoteRefuse: {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], refused)},
+	flowclient.EventRolledBack:    {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], rolledBack)},
+	flowclient.EventLockSet:       {topic: topicPromotions, write: of(ownThread[flowclient.LockEvent], lockSet)},
+	flowclient.EventLockCleared:   {topic: topicPromotions, write: of(ownThread[flowclient.LockEvent], lockCleared)},
+	flowclient.EventScaffolded:    {topic: topicBuilds, write: of(ownThread[flowclient.ProjectEvent], scaffolded)},
+	flowclient.EventRemoved:       {topic: topicBuilds, write: of(ownThread[flowclient.ProjectEvent], removed)},
+
+	flowclient.EventPullOpened: {topic: topicPulls, write: of(pullThread, pullOpened)},
+	flowclient.EventPullMerged: {topic: topicPulls, write: of(ownThread[flowclient.PullEvent], pullMerged)},
+	flowclient.EventPullClosed: {topic: topicPulls, write: of(ownThread[flowclient.PullEvent], pullClosed)},
+
+	flowclient.EventReviewQueued:    {topic: topicPulls, apart: true, write: of(reviewThread, reviewQueued)},
+	flowclient.EventReviewCreated:   {topic: topicPulls, apart: true, write: of(reviewThread, reviewCreated)},
+	flowclient.EventReviewUpdated:   {topic: topicPulls, apart: true, sequel: true, write: of(reviewThread, reviewUpdated)},
+	flowclient.EventReviewFailed:    {topic: topicPulls, apart: true, write: naming(reviewThread, reviewFailed)},
+	flowclient.EventReviewDestroyed: {topic: topicPulls, apart: true, sequel: true, write: of(reviewThread, reviewDestroyed)},
 }
+
+// people shows a commit's author: as a mention where the person is known.
+type people func(author string) markup.Span
 
 // of decodes an event's body and writes its message.
-func of[B any](key func(flowclient.Event, B) string, write func(flowclient.Event, B) markup.Message) func(flowclient.Event) (string, markup.Message, error) {
-	return func(e flowclient.Event) (string, markup.Message, error) {
-		var body B
-		if err := json.Unmarshal(e.Body, &body); err != nil {
-			return "", markup.Message{}, fmt.Errorf("body of %s: %w", e.Key, err)
-		}
-		m := write(e, body)
-		m.Kind = "announce." + e.Kind
-		return key(e, body), m, nil
-	}
+func of[B any](follow func(flowclient.Event, B) thread, write func(flowclient.Event, B) markup.Message) func(flowclient.Event, people) (thread, markup.Message, error) {
+	return naming(follow, func(e flowclient.Event, body B, _ people) markup.Message { return write(e, body) })
 }
 
-// ownKey gives each event a message of its own.
-func ownKey[B any](e flowclient.Event, _ B) string { return "announce/" + e.Key }
-
-// buildKey gives the events of one build one message: it starts as "building"
-// and becomes the result, in place.
-func buildKey(_ flowclient.Event, b flowclient.BuildEvent) string {
-	return "announce/build/" + b.Build.Run
+// naming is of for a message that is meant for its author.
+func naming[B any](follow func(flowclient.Event, B) thread, write func(flowclient.Event, B, people) markup.Message) func(flowclient.Event, people) (thread, markup.Message, error) {
+	return func(e flowclient.Event, who people) (thread, markup.Message, error) {
+		var body B
+		if err := json.Unmarshal(e.Body, &body); err != nil {
+			return thread{}, markup.Message{}, fmt.Errorf("body of %s: %w", e.Key, err)
+		}
+		m := write(e, body, who)
+		m.Kind = "announce." + e.Kind
+		return follow(e, body), m, nil
+	}
 }
 
 // said is one announcement.
 type said struct {
-	key     string
+	thread
+	sequel  bool
 	place   place
 	message markup.Message
 }
@@ -66,7 +78,7 @@ func (a *Announcer) say(ctx context.Context, e flowclient.Event) (s said, ok boo
 		a.cfg.Log.DebugContext(ctx, "event not announced", "kind", e.Kind, "key", e.Key)
 		return said{}, false
 	}
-	key, m, err := k.write(e)
+	t, m, err := k.write(e, a.author)
 	if err == nil && e.Project == "" {
 		// The lock of a component that is gone was cleared: there is no stream to tell it in.
 		a.cfg.Log.InfoContext(ctx, "event of no project not announced", "kind", e.Kind, "key", e.Key)
@@ -77,5 +89,13 @@ func (a *Announcer) say(ctx context.Context, e flowclient.Event) (s said, ok boo
 		a.cfg.Log.ErrorContext(ctx, "event cannot be announced", "seq", e.Seq, "err", err)
 		return said{}, false
 	}
-	return said{key: key, place: placeOf(e, k.topic, a.cfg.Sandbox), message: m}, true
+	return said{thread: t, sequel: k.sequel, place: k.place(e, a.cfg.Sandbox), message: m}, true
+}
+
+// author mentions the author of a commit when the person is known.
+func (a *Announcer) author(name string) markup.Span {
+	if user, ok := a.cfg.Person(name); ok {
+		return markup.M(user, name)
+	}
+	return markup.F(name)
 }

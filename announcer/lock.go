@@ -38,7 +38,7 @@ func locks(list []flowclient.Lock) markup.Block {
 		if l.Environment != "" {
 			where = markup.T(" in ")
 		}
-		items[i] = markup.Spans(markup.C(short(l.Commit)), where)
+		items[i] = markup.Spans(markup.C(flowclient.ShortSHA(l.Commit)), where)
 		if l.Environment != "" {
 			items[i] = append(items[i], markup.C(l.Environment), markup.T(": "))
 		}

@@ -3,7 +3,6 @@ package announcer
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,10 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/flowclient"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 var goldens = filepath.Join("..", "fixtures", "golden", "announcer")
 
@@ -32,14 +30,7 @@ func golden(t *testing.T, name string, m markup.Message) {
 		name + ".terminal.txt": markup.Terminal(m, 80, false),
 		name + ".plain.txt":    markup.Plain(m),
 	} {
-		path := filepath.Join(goldens, file)
-		if *update {
-			require.NoError(t, os.MkdirAll(goldens, 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, string(want), text, file)
+		goldenfile.Compare(t, filepath.Join(goldens, file), text)
 	}
 }
 
@@ -154,14 +145,96 @@ func samples(t *testing.T) map[string]flowclient.Event {
 			Commit:     flowclient.Commit{SHA: firstCommit, Subject: "Start from the template static"},
 		}),
 		"removed": event(t, flowclient.EventRemoved, "project/shop/removed", flowclient.ProjectEvent{Who: "admin"}),
+
+		"pull-opened": event(t, flowclient.EventPullOpened, "pull/4/open/1", flowclient.PullEvent{Pull: pull("")}),
+		"pull-merged": event(t, flowclient.EventPullMerged, "pull/4/merged/1", flowclient.PullEvent{Pull: pull(secondCommit)}),
+		"pull-closed": event(t, flowclient.EventPullClosed, "pull/4/closed/1", flowclient.PullEvent{Pull: pull("")}),
+
+		"review-queued": event(t, flowclient.EventReviewQueued, "review/4/1/queued", reviewing(flowclient.ReviewQueued, func(b *flowclient.ReviewEvent) {
+			b.Review.Place, b.Why = 2, "all 2 places for review environments are taken"
+		})),
+		"review-created": event(t, flowclient.EventReviewCreated, "review/4/1/created", reviewing(flowclient.ReviewPresent, nil)),
+		"review-updated": event(t, flowclient.EventReviewUpdated, "review/4/1/updated/1", reviewing(flowclient.ReviewPresent, func(b *flowclient.ReviewEvent) { b.Review.Head = secondCommit })),
+		"review-failed": event(t, flowclient.EventReviewFailed, "review/4/1/failed/1", reviewing(flowclient.ReviewFailed, func(b *flowclient.ReviewEvent) {
+			b.Stage, b.Run, b.Page, b.Lines = "test", "shop-web-pr-7-run-1a2b3c4d", "http://127.0.0.1:10081/builds/shop-web-pr-7-run-1a2b3c4d", lines
+			b.Why = "shop-web: its build failed in stage test: @**all** exit status 1"
+		})),
+		"review-refused": event(t, flowclient.EventReviewFailed, "review/4/1/failed/0", reviewing(flowclient.ReviewFailed, func(b *flowclient.ReviewEvent) {
+			b.Why, b.Pull.Author, b.Pull.Title, b.Pull.URL = "Component shop-web-pr-7: exists already and was not made for platform/shop#7; delete or rename it.", "", "", ""
+		})),
+		"review-left":      event(t, flowclient.EventReviewDestroyed, "review/4/1/destroyed", reviewing(flowclient.ReviewQueued, func(b *flowclient.ReviewEvent) { b.Why = "the pull request was closed" })),
+		"review-destroyed": event(t, flowclient.EventReviewDestroyed, "review/4/1/destroyed", reviewing(flowclient.ReviewDestroying, func(b *flowclient.ReviewEvent) { b.Pull, b.Why = pull(secondCommit), "the pull request was merged" })),
 	}
+}
+
+// pull is a pull request with hostile words; merge is its merge commit, "" while it is open.
+func pull(merge string) flowclient.Pull {
+	p := flowclient.Pull{
+		Repo: "platform/shop", Number: 7, Title: "say hello to @**all** and `everybody`", State: flowclient.PullOpen, Branch: "hello", Head: firstCommit, Base: "main",
+		Author: "Dev *Developer*", URL: "http://127.0.0.1:3001/platform/shop/pulls/7", Updated: noon,
+	}
+	if merge != "" {
+		p.State, p.Merged, p.MergeCommit = flowclient.PullClosed, true, merge
+	}
+	return p
+}
+
+// reviewing is a review environment in a state.
+func reviewing(state string, change func(*flowclient.ReviewEvent)) flowclient.ReviewEvent {
+	b := flowclient.ReviewEvent{Pull: pull(""), Review: flowclient.Review{
+		Project: "shop", Repo: "platform/shop", Number: 7, Environment: "pr-7", State: state, Head: firstCommit, Active: noon,
+	}}
+	if state == flowclient.ReviewPresent {
+		b.Review.URL = "http://pr-7-shop.apps.platform.localhost:19080/shop-web-http"
+	}
+	if change != nil {
+		change(&b)
+	}
+	return b
+}
+
+func TestAFailedBuildMentionsItsAuthorWhenThePersonIsKnown(t *testing.T) {
+	a, err := New(Config{Person: func(author string) (string, bool) { return "10", author == "Dev *Developer*" }})
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		sample  string
+		author  string
+		mention bool
+	}{
+		{"build-failed", "Dev *Developer*", true}, {"review-failed", "Dev *Developer*", true},
+		{"build-failed", "somebody", false}, {"review-failed", "somebody", false},
+		{"build-passed", "Dev *Developer*", false}, {"build-started", "Dev *Developer*", false}, {"review-created", "Dev *Developer*", false},
+	} {
+		e := samples(t)[tc.sample]
+		e.Body = bytes.ReplaceAll(e.Body, []byte("Dev *Developer*"), []byte(tc.author))
+		_, m, err := kinds[e.Kind].write(e, a.author)
+		require.NoError(t, err)
+		mentioned := 0
+		visit(m, func(s markup.Span) {
+			if s.Kind == markup.SpanMention {
+				mentioned++
+				assert.Equal(t, "10", s.User)
+				assert.Equal(t, tc.author, s.Text)
+			}
+		})
+		assert.Equal(t, tc.mention, mentioned == 1, "%s by %s: %d mentions", tc.sample, tc.author, mentioned)
+	}
+	golden(t, "build-failed-mention", written(t, samples(t)["build-failed"], a.author))
+	golden(t, "review-failed-mention", written(t, samples(t)["review-failed"], a.author))
+}
+
+func written(t *testing.T, e flowclient.Event, who people) markup.Message {
+	t.Helper()
+	_, m, err := kinds[e.Kind].write(e, who)
+	require.NoError(t, err)
+	return m
 }
 
 func TestEveryKindOfEventHasItsMessage(t *testing.T) {
 	produced := map[string]bool{}
 	for name, e := range samples(t) {
 		t.Run(name, func(t *testing.T) {
-			_, m, err := kinds[e.Kind].write(e)
+			_, m, err := kinds[e.Kind].write(e, foreign)
 			require.NoError(t, err)
 			assert.Equal(t, "announce."+e.Kind, m.Kind)
 			golden(t, name, m)
@@ -192,12 +265,12 @@ func TestEveryGoldenHasAProducer(t *testing.T) {
 	for _, f := range files {
 		name, _, _ := strings.Cut(f.Name(), ".")
 		_, made := known[name]
-		assert.True(t, made || strings.HasPrefix(name, "summary-"), "nothing makes %s", f.Name())
+		assert.True(t, made || strings.HasPrefix(name, "summary-") || strings.HasSuffix(name, "-mention"), "nothing makes %s", f.Name())
 	}
 }
 
 func TestAFailedBuildShowsTheLastFortyLinesAndLinksItsStage(t *testing.T) {
-	_, m, err := kinds[flowclient.EventBuildFailed].write(samples(t)["build-failed"])
+	_, m, err := kinds[flowclient.EventBuildFailed].write(samples(t)["build-failed"], foreign)
 	require.NoError(t, err)
 	var log, link bool
 	for _, b := range m.Blocks {
@@ -222,7 +295,7 @@ func TestWordsOfOthersAreForeign(t *testing.T) {
 	ours := map[markup.SpanKind]bool{markup.SpanText: true}
 	hostile := []string{"@**all**", "*Developer*", "@**Sam SRE**", "http://"}
 	for name, e := range samples(t) {
-		_, m, err := kinds[e.Kind].write(e)
+		_, m, err := kinds[e.Kind].write(e, foreign)
 		require.NoError(t, err)
 		visit(m, func(s markup.Span) {
 			for _, h := range hostile {
@@ -256,16 +329,19 @@ func TestWhereAnEventIsTold(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		event flowclient.Event
-		topic string
+		kind  string
 		want  place
 	}{
-		{"a project has a stream", flowclient.Event{Project: "shop"}, topicBuilds, place{"shop", "builds"}},
-		{"a walkthrough has topics in the sandbox", flowclient.Event{Project: "static-7", Walkthrough: true}, topicPromotions, place{"platform-sandbox", "static-7: promotions"}},
-		{"a topic is no longer than chats take", flowclient.Event{Project: long, Walkthrough: true}, topicPromotions,
+		{"a project has a stream", flowclient.Event{Project: "shop"}, flowclient.EventBuildPassed, place{"shop", "builds"}},
+		{"its pull requests too", flowclient.Event{Project: "shop"}, flowclient.EventPullOpened, place{"shop", "pull requests"}},
+		{"its review environments are not production", flowclient.Event{Project: "shop"}, flowclient.EventReviewCreated, place{"platform-sandbox", "shop: pull requests"}},
+		{"a walkthrough has topics in the sandbox", flowclient.Event{Project: "static-7", Walkthrough: true}, flowclient.EventPromoted, place{"platform-sandbox", "static-7: promotions"}},
+		{"its pull requests too", flowclient.Event{Project: "static-7", Walkthrough: true}, flowclient.EventPullMerged, place{"platform-sandbox", "static-7: pull requests"}},
+		{"a topic is no longer than chats take", flowclient.Event{Project: long, Walkthrough: true}, flowclient.EventPromoted,
 			place{"platform-sandbox", strings.Repeat("é", 47) + "…: promotions"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := placeOf(tc.event, tc.topic, "platform-sandbox")
+			got := kinds[tc.kind].place(tc.event, "platform-sandbox")
 			assert.Equal(t, tc.want, got)
 			assert.LessOrEqual(t, len([]rune(got.Topic)), maxTopic)
 		})
@@ -275,8 +351,8 @@ func TestWhereAnEventIsTold(t *testing.T) {
 func TestTimesReadWell(t *testing.T) {
 	at := func(d time.Duration) *time.Time { t := noon.Add(d); return &t }
 	for want, d := range map[string]time.Duration{
-		"0 ms": 0, "66 ms": 66 * time.Millisecond, "1.5 s": 1500 * time.Millisecond, "12 s": 12 * time.Second, "1 min 0 s": time.Minute,
-		"61 min 1 s": time.Hour + time.Minute + 900*time.Millisecond, "": -time.Second,
+		"0 ms": 0, "66 ms": 66 * time.Millisecond, "1.5 s": 1500 * time.Millisecond, "12 s": 12 * time.Second, "1 min": time.Minute,
+		"1 h 1 min": time.Hour + time.Minute + 900*time.Millisecond, "": -time.Second,
 	} {
 		assert.Equal(t, want, span(at(0), at(d)))
 	}

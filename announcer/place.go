@@ -10,6 +10,7 @@ import (
 const (
 	topicBuilds     = "builds"
 	topicPromotions = "promotions"
+	topicPulls      = "pull requests"
 )
 
 // maxTopic is the longest topic, in code points, that chats take without cutting it themselves.
@@ -21,13 +22,14 @@ type place struct {
 	Topic  string `json:"topic"`
 }
 
-// placeOf is where an event is announced: the project's stream, or, for a
-// walkthrough's project, a topic of its own in the sandbox.
-func placeOf(e flowclient.Event, topic, sandbox string) place {
-	if !e.Walkthrough {
-		return place{Stream: e.Project, Topic: topic}
+// place is where an event of the kind is announced: the project's stream, or,
+// for a walkthrough's project and for what is never production activity, a
+// topic of the project's own in the sandbox.
+func (k kind) place(e flowclient.Event, sandbox string) place {
+	if !e.Walkthrough && !k.apart {
+		return place{Stream: e.Project, Topic: k.topic}
 	}
-	end := ": " + topic
+	end := ": " + k.topic
 	return place{Stream: sandbox, Topic: cut(e.Project, maxTopic-utf8.RuneCountInString(end)) + end}
 }
 

@@ -15,7 +15,7 @@ func scaffolded(e flowclient.Event, b flowclient.ProjectEvent) markup.Message {
 	}
 	if b.Commit.SHA != "" {
 		m.Blocks = append(m.Blocks, markup.Text(
-			markup.T("First commit "), markup.C(short(b.Commit.SHA)), markup.T(": "), markup.F(b.Commit.Subject)))
+			markup.T("First commit "), markup.C(flowclient.ShortSHA(b.Commit.SHA)), markup.T(": "), markup.F(b.Commit.Subject)))
 	}
 	if b.Repository.WebURL != "" {
 		m.Blocks = append(m.Blocks, markup.Text(markup.L("repository "+b.Repository.Name, b.Repository.WebURL)))

@@ -59,7 +59,7 @@ func component(c flowclient.ComponentOutcome) []markup.Span {
 // named is a release as people know it: by its commit, else by its name.
 func named(commit, release string) string {
 	if commit != "" {
-		return short(commit)
+		return flowclient.ShortSHA(commit)
 	}
 	return release
 }

@@ -76,15 +76,13 @@ func (a *Announcer) foldStale(ctx context.Context, after int64) (int64, error) {
 		}
 		last = e.Seq
 		s, ok := a.say(ctx, e)
-		switch {
-		case !ok:
+		if !ok {
 			return true, nil
-		case e.Kind == flowclient.EventBuildStarted:
-			begun[s.key] = true
-		case ends(e.Kind) && !begun[s.key]:
-			// Its beginning was announced before: that message must not go on saying "is building".
+		}
+		if s.goesOn(begun) {
 			return true, a.put(ctx, s.key, s.place, s.message)
 		}
+		begun[s.key], begun[s.marks] = true, true
 		if byPlace[s.place] == nil {
 			byPlace[s.place] = &summary{place: s.place, titles: map[string][]markup.Span{}, seen: map[string]bool{}}
 			order = append(order, byPlace[s.place])
@@ -102,9 +100,4 @@ func (a *Announcer) foldStale(ctx context.Context, after int64) (int64, error) {
 		}
 	}
 	return last, a.advance(ctx, last)
-}
-
-// ends tells whether events of the kind are the end of a build.
-func ends(kind string) bool {
-	return kind == flowclient.EventBuildPassed || kind == flowclient.EventBuildFailed
 }

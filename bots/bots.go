@@ -49,23 +49,28 @@ type Transport interface {
 	// Send posts a message and returns the chat's id of it. A *RetryError says when to try again;
 	// any other error is final for this message.
 	Send(ctx context.Context, out Outgoing) (id string, err error)
+	// Self is the bot's own account, whose messages are not heard.
 	Self() User
+	// Close gives up what the transport holds; it is called after Run has returned.
 	Close() error
 }
 
 // Editor is a Transport that can change a message it posted. ErrTooOld asks for a new message instead.
 type Editor interface {
+	// Edit makes the posted message say what out says.
 	Edit(ctx context.Context, id string, out Outgoing) error
 }
 
 // Reactor is a Transport that can mark a message with an emoji; repeating a reaction is no error.
 type Reactor interface {
+	// React puts the bot's own reaction on the message, or takes it away.
 	React(ctx context.Context, id, emoji string, on bool) error
 }
 
 // Finder is a Transport that can tell whether an earlier attempt to send, whose
 // answer was lost, arrived: it looks for the message in its place since out.Since.
 type Finder interface {
+	// Find is the chat's id of the message that out became, if it did.
 	Find(ctx context.Context, out Outgoing) (id string, found bool, err error)
 }
 
@@ -76,6 +81,11 @@ const (
 	ReactionRefused = "no_entry"   // answered with a refusal
 	ReactionFailed  = "cross_mark" // answered with a failure or a usage error
 )
+
+// Final tells whether a reaction says that the bot has finished with the message.
+func Final(reaction string) bool {
+	return reaction == ReactionDone || reaction == ReactionRefused || reaction == ReactionFailed
+}
 
 // Inbox remembers what was heard. Implementations are durable: a method returns after its commit.
 type Inbox interface {
@@ -108,10 +118,12 @@ type Outbox interface {
 
 // Directory knows people: chat user id ("zulip:10") to platform identity.
 type Directory interface {
+	// Person is who has the chat id; false for a stranger.
 	Person(ctx context.Context, chatID string) (commands.Person, bool)
 }
 
 // Policy decides who may: a person's groups against a command's action. Deny by default.
 type Policy interface {
+	// Allowed tells whether one of the groups grants the action, such as "component:write".
 	Allowed(groups []string, action string) bool
 }

@@ -52,7 +52,7 @@ func denied(p commands.Person, call commands.Call, holders []string) markup.Mess
 func stale(call commands.Call, age time.Duration) markup.Message {
 	return markup.Message{
 		Kind: "bots.stale", Status: markup.Refused,
-		Title: markup.Spans(markup.T("You asked for "), markup.C(call.Verb), markup.T(" "+ago(age)+" ago; ask again")),
+		Title: markup.Spans(markup.T("You asked for "), markup.C(call.Verb), markup.T(" "+markup.Ago(age)+"; ask again")),
 		Blocks: []markup.Block{markup.Text(markup.T(
 			"I was away when you wrote it. What changes something is not run that late. Nothing was changed."))},
 	}
@@ -104,18 +104,6 @@ func short(text string) string {
 		return string(r[:shownError]) + "…"
 	}
 	return text
-}
-
-// ago says an age in one unit: "12 min", "3 h", "2 days".
-func ago(d time.Duration) string {
-	switch {
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%d days", int(d.Hours()/24))
-	}
 }
 
 // plain writes a duration without the units that are zero: "30m", not "30m0s".

@@ -62,6 +62,22 @@ func (p *People) Person(_ context.Context, chatID string) (commands.Person, bool
 	return person, ok
 }
 
+// Named looks a person up by persona or by name, as a commit's author is written;
+// a name that several have is nobody's.
+func (p *People) Named(name string) (commands.Person, bool) {
+	var found commands.Person
+	for _, person := range p.byChat {
+		if name == "" || (person.Persona != name && person.Name != name) {
+			continue
+		}
+		if found.ChatID != "" {
+			return commands.Person{}, false
+		}
+		found = person
+	}
+	return found, found.ChatID != ""
+}
+
 // fileLimit bounds a file of people or grants.
 const fileLimit = 1 << 20
 

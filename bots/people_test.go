@@ -76,3 +76,17 @@ func TestPeopleFilesAreReadStrictly(t *testing.T) {
 		})
 	}
 }
+
+func TestPeopleAreFoundByPersonaOrNameWhenOnlyOneHasIt(t *testing.T) {
+	people, err := bots.NewPeople(
+		bots.Entry{Chat: "zulip:10", Persona: "developer", Name: "Dev Developer"},
+		bots.Entry{Chat: "zulip:11", Persona: "sre", Name: "Sam"},
+		bots.Entry{Chat: "zulip:12", Persona: "admin", Name: "Sam"},
+	)
+	require.NoError(t, err)
+	for name, want := range map[string]string{"developer": "10", "Dev Developer": "10", "sre": "11", "Sam": "", "nobody": "", "": ""} {
+		person, known := people.Named(name)
+		assert.Equal(t, want, person.UserID, name)
+		assert.Equal(t, want != "", known, name)
+	}
+}

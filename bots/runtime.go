@@ -15,6 +15,7 @@ import (
 // Commands finds the command that a text asks for. *commands.Registry does;
 // a *commands.UsageError answers any other text.
 type Commands interface {
+	// Parse reads what was said to the bot, without its mention.
 	Parse(bot, text string) (commands.Call, error)
 }
 

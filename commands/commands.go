@@ -81,5 +81,6 @@ type Reply interface {
 // Errors that have this method are shown word for word.
 type Refusal interface {
 	error
+	// Refused is the sentence, which ends with what to do or when.
 	Refused() string
 }

@@ -14,12 +14,15 @@ fail() {
 	exit 1
 }
 
-# argument FLAG COUNT VALUE: the value that follows a flag.
+# argument FLAG COUNT VALUE: the value that follows a flag. A flag in its place
+# is a value forgotten; a reason may begin with dashes otherwise.
 argument() {
 	[ "$2" -ge 2 ] || fail "$1 needs a value; see --help"
 	case $3 in
 	'') fail "$1 is empty; see --help" ;;
-	--*) fail "$1 needs a value before $3; see --help" ;;
+	--project | --component | --rollback | --commit | --to | --reason | --list | --clear | --help)
+		fail "$1 needs a value before $3; see --help"
+		;;
 	esac
 }
 

@@ -21,8 +21,11 @@ its token. Exit code 0: done; 2: refused; 1: everything else.
 TEXT
 }
 
+here=$(dirname "$0")
+[ -r "$here/flow.sh" ] || here=$(dirname "$(readlink -f "$0")") # the script is a link to where it is
+[ -r "$here/flow.sh" ] || { printf '%s: flow.sh is not beside it\n' "$0" >&2 && exit 1; }
 # shellcheck source=deploy/flow.sh
-. "$(dirname "$0")/flow.sh"
+. "$here/flow.sh"
 
 act=lock component='' commit='' to='' reason=''
 while [ $# -gt 0 ]; do

@@ -17,8 +17,11 @@ nothing was moved; 3: a component waits for what lifts by itself, so ask again;
 TEXT
 }
 
+here=$(dirname "$0")
+[ -r "$here/flow.sh" ] || here=$(dirname "$(readlink -f "$0")") # the script is a link to where it is
+[ -r "$here/flow.sh" ] || { printf '%s: flow.sh is not beside it\n' "$0" >&2 && exit 1; }
 # shellcheck source=deploy/flow.sh
-. "$(dirname "$0")/flow.sh"
+. "$here/flow.sh"
 
 project='' component='' rollback=false
 while [ $# -gt 0 ]; do

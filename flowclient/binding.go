@@ -134,7 +134,7 @@ func (r release) digest() string {
 // label is the release as people know it.
 func (r release) label() string {
 	if r.Commit != "" {
-		return short(r.Commit)
+		return ShortSHA(r.Commit)
 	}
 	return r.Name
 }

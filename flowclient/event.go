@@ -26,7 +26,7 @@ const (
 	EventReviewCreated   = "review.created"   // answers for the first time
 	EventReviewUpdated   = "review.updated"   // answers with a newer head
 	EventReviewFailed    = "review.failed"    // the build or the deployment of a head failed
-	EventReviewDestroyed = "review.destroyed" // nothing is left of it
+	EventReviewDestroyed = "review.destroyed" // nothing is left of it; of a Review that is queued: it was never made
 )
 
 // Event is something that happened, recorded in the same transaction as its
@@ -83,6 +83,7 @@ type ReviewEvent struct {
 	Pull   Pull     `json:"pull"`
 	Stage  string   `json:"stage,omitempty"` // that failed
 	Run    string   `json:"run,omitempty"`   // whose stage failed
+	Page   string   `json:"page,omitempty"`  // of that run, for people
 	Lines  []string `json:"lines,omitempty"` // last forty of it
 	Why    string   `json:"why,omitempty"`   // a sentence, when it was destroyed or failed
 }

@@ -103,7 +103,8 @@ func (c *Controller) EvidenceOfBinding(ctx context.Context, name string) (Eviden
 }
 
 // EvidenceOfFlow is what is known about a trace: the requests made in it, the
-// commits they made, and what became of those. *NotFound when nothing is.
+// commits they made, and what became of those; of a trace that a build or a
+// walkthrough has to itself, the commits that were built. *NotFound when nothing is.
 func (c *Controller) EvidenceOfFlow(ctx context.Context, traceID string) (Evidence, error) {
 	if !traceIDForm.MatchString(traceID) {
 		return Evidence{}, &Invalid{Field: "trace_id", Value: clip(traceID), Why: "must be 32 hexadecimal digits in lower case"}
@@ -119,6 +120,11 @@ func (c *Controller) EvidenceOfFlow(ctx context.Context, traceID string) (Eviden
 	var shas []string
 	if c.deps.Traces != nil {
 		if shas, err = c.deps.Traces.Traced(ctx, traceID); err != nil {
+			return Evidence{}, err
+		}
+	}
+	if len(intents)+len(shas) == 0 {
+		if shas, err = q.builtIn(ctx, traceID); err != nil {
 			return Evidence{}, err
 		}
 	}
@@ -156,6 +162,24 @@ func (c *Controller) EvidenceOfFlow(ctx context.Context, traceID string) (Eviden
 		}
 	}
 	return out, nil
+}
+
+// builtIn are the commits of the build, or of the walkthrough's builds, that have the trace to themselves.
+func (q *inquiry) builtIn(ctx context.Context, traceID string) (shas []string, err error) {
+	runs, err := q.list(ctx, KindWorkflowRun)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range runs {
+		b, err := q.c.buildOf(o)
+		if err != nil {
+			return nil, err
+		}
+		if b.Commit != "" && (TraceIDOf(TraceBuild, b.Run) == traceID || TraceIDOf(TraceWalkthrough, b.Project) == traceID) {
+			shas = append(shas, b.Commit)
+		}
+	}
+	return unique(shas), nil
 }
 
 // subjects is what intents and events are evidence about.
@@ -196,7 +220,7 @@ func (s subjects) intent(in Intent) bool {
 }
 
 // close adds what the journal knows of a project about the subjects, the
-// commits themselves, their traces and the links of who asked.
+// commits themselves, their traces, those of the builds and the links of who asked.
 func (q *inquiry) close(ctx context.Context, project string, about subjects) (Evidence, error) {
 	e := &q.evidence
 	intents, err := q.c.deps.History.IntentsOf(ctx, project, maxEvidence)
@@ -222,8 +246,12 @@ func (q *inquiry) close(ctx context.Context, project string, about subjects) (Ev
 			e.Events = append(e.Events, event)
 		}
 	}
+	var built []string // the traces that builds have to themselves, made at their ends
 	for _, b := range e.Builds {
 		e.Links = append(e.Links, b.URL)
+		if b.CompletedAt != nil {
+			built = append(built, TraceIDOf(TraceBuild, b.Run))
+		}
 	}
 	if err := q.commits(ctx, project, about.commits); err != nil {
 		return Evidence{}, err
@@ -232,7 +260,7 @@ func (q *inquiry) close(ctx context.Context, project string, about subjects) (Ev
 	if err != nil {
 		return Evidence{}, err
 	}
-	e.Traces, e.Links = unique(append(e.Traces, traces...)), unique(e.Links)
+	e.Traces, e.Links = unique(slices.Concat(e.Traces, traces, built)), unique(e.Links)
 	return *e, nil
 }
 
@@ -263,7 +291,7 @@ func (q *inquiry) commits(ctx context.Context, project string, shas []string) er
 				continue
 			}
 			if err != nil {
-				return fmt.Errorf("commit %s: %w", short(sha), err)
+				return fmt.Errorf("commit %s: %w", ShortSHA(sha), err)
 			}
 			q.evidence.Commits = append(q.evidence.Commits, commit)
 			q.evidence.Links = append(q.evidence.Links, commit.WebURL)

@@ -1,5 +1,6 @@
-// Package flowclient is the flow controller as a library: scaffolding,
-// promotion, rollback, commit locks, production windows, delivery. A
+// Package flowclient is the flow controller as a library: scaffolding, pull
+// requests with their review environments, manifests, promotion, rollback,
+// commit locks, production windows, delivery, evidence. A
 // *Controller decides by rules that take the instant, writes through ports,
 // and keeps every effect's origin in a journal, so that a crash between any
 // two writes loses and doubles nothing.
@@ -26,6 +27,7 @@ type Flow interface {
 
 // Reader answers questions and changes nothing.
 type Reader interface {
+	// Delivery is every component, where it runs and as what.
 	Delivery(ctx context.Context) (Delivery, error)
 	// Builds lists the builds that the controller is waiting on, oldest first.
 	Builds(ctx context.Context) ([]Build, error)
@@ -33,28 +35,39 @@ type Reader interface {
 	Build(ctx context.Context, run string) (Build, error)
 	// BuildLog is the last lines of a stage ("" for all), oldest first.
 	BuildLog(ctx context.Context, run, stage string, last int) ([]string, error)
+	// State is how the controller itself stands, and what it waits for.
 	State(ctx context.Context) (State, error)
+	// Window is the project's production window as it stands now; *NotFound.
 	Window(ctx context.Context, project string) (Window, error)
+	// Host is what the machine that workloads run on has left.
 	Host(ctx context.Context) (Host, error)
 }
 
 // Promoter moves releases.
 type Promoter interface {
+	// Promote moves what staging runs to production; a *Refusal is for the whole request, and tells what each gate said.
 	Promote(ctx context.Context, r Promotion) (Outcome, error)
+	// Rollback moves production back to what the last promotion displaced; *Refusal without a record of it.
 	Rollback(ctx context.Context, r Promotion) (Outcome, error)
 }
 
 // Locker locks commits.
 type Locker interface {
+	// Locks lists the locks that hold.
 	Locks(ctx context.Context) ([]Lock, error)
+	// SetLock keeps a commit from being promoted; the lock that is there already is returned as it is.
 	SetLock(ctx context.Context, r LockRequest) (Lock, error)
+	// ClearLock clears the locks that the request names and returns them; *NotFound when none holds.
 	ClearLock(ctx context.Context, r LockRequest) ([]Lock, error)
 }
 
 // Author makes and removes projects and commits to them.
 type Author interface {
+	// Scaffold makes a project from a template: its repository, its objects, its hooks.
 	Scaffold(ctx context.Context, r ScaffoldRequest) (Scaffolded, error)
+	// Teardown removes walkthrough projects with all that belongs to them; what is not of a walkthrough stays.
 	Teardown(ctx context.Context, r TeardownRequest) (Removed, error)
+	// Commit pushes a commit to a project's repository, as a person's push would be.
 	Commit(ctx context.Context, r CommitRequest) (Commit, error)
 }
 
@@ -250,6 +263,7 @@ type State struct {
 	OpenIntents int            `json:"openIntents"`
 	LastPass    *time.Time     `json:"lastPass,omitempty"`
 	PassError   string         `json:"passError,omitempty"`
+	Notes       []string       `json:"notes,omitempty"` // sentences about what the controller does not do
 }
 
 // ProjectState is a project as the controller sees it.

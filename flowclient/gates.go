@@ -116,7 +116,7 @@ func lockGate(c candidate, _ time.Time) Verdict {
 			where = l.Environment
 		}
 		return Verdict{Sentence: fmt.Sprintf("%s %s is locked in %s by %s since %s: %s. Clear the lock on %s %s to go on.",
-			c.Component, c.Target.label(), where, l.Who, l.At.UTC().Format("Mon 2 Jan 15:04 MST"), reason, l.Component, short(l.Commit))}
+			c.Component, c.Target.label(), where, l.Who, l.At.UTC().Format("Mon 2 Jan 15:04 MST"), reason, l.Component, ShortSHA(l.Commit))}
 	}
 	return Verdict{Pass: true, Sentence: fmt.Sprintf("no lock holds %s %s.", c.Component, c.Target.label())}
 }

@@ -11,12 +11,15 @@ import (
 )
 
 const (
-	labelPromote   = "promote" // on a pull request: promotes its merge commit
+	labelPromote   = "promote" // on a pull request: promotes its merge commit; see promoteLabel
 	commentPromote = "promote" // key of the one comment about the label
 	// promotePatience is how long a merge commit may take to reach staging, and
 	// its gates to pass, before the label is answered with what it waits for.
 	promotePatience = 24 * time.Hour
 )
+
+// promoteLabel is how the label looks in a repository that the controller makes.
+var promoteLabel = Label{Name: labelPromote, Color: "#1d7f4e", Description: "once merged: the merge commit goes to production"}
 
 // labelFacts is what the answer to a promote label looks at.
 type labelFacts struct {
@@ -45,7 +48,7 @@ type labelAnswer struct {
 
 // planLabel decides about a promote label: pure.
 func planLabel(f labelFacts) labelAnswer {
-	commit := short(f.Pull.MergeCommit)
+	commit := ShortSHA(f.Pull.MergeCommit)
 	switch {
 	case !slices.Contains(f.Record.Labels, labelPromote):
 		return labelAnswer{Final: "The label was taken off; nothing was promoted."}
@@ -65,7 +68,7 @@ func planLabel(f labelFacts) labelAnswer {
 		switch {
 		case b.Staging == f.Pull.MergeCommit:
 		case b.Later:
-			return labelAnswer{Final: fmt.Sprintf("Superseded: staging runs %s of %s, which is later than %s; nothing was promoted. Promote what staging runs instead.", short(b.Staging), b.Name, commit)}
+			return labelAnswer{Final: fmt.Sprintf("Superseded: staging runs %s of %s, which is later than %s; nothing was promoted. Promote what staging runs instead.", ShortSHA(b.Staging), b.Name, commit)}
 		case b.Build.Phase == BuildFailed:
 			return labelAnswer{Final: fmt.Sprintf("Refused: the build of %s of %s failed; nothing was promoted.", commit, b.Name)}
 		case wait == "":
@@ -211,15 +214,16 @@ func (c *Controller) promoteMerged(ctx context.Context, r PullRecord, pull Pull,
 			sentences = append(sentences, one.Sentence)
 		}
 	}
-	if text := strings.Join(sentences, "\n"); waiting {
+	text := strings.Join(sentences, "\n")
+	if waiting {
 		return labelAnswer{Wait: text}, nil
-	} else {
-		return labelAnswer{Final: text}, nil
 	}
+	return labelAnswer{Final: text}, nil
 }
 
 // promoteComponents is Promote for some components of a project, while staging
-// runs the commit in each of them.
+// runs the commit in each of them. They move together: while one has to wait
+// nothing is written, so that the key still stands for all of them.
 func (c *Controller) promoteComponents(ctx context.Context, r Promotion, components []string, commit string) (Outcome, error) {
 	asked := []any{r.Project, components, commit}
 	return perform(ctx, c, kindPromote, projectSubject(r.Project), r.Origin, asked, func(ctx context.Context) (any, Outcome, bool, error) {
@@ -227,7 +231,7 @@ func (c *Controller) promoteComponents(ctx context.Context, r Promotion, compone
 		if refusal, ok := err.(*Refusal); ok { //nolint:errorlint // a decision is never wrapped
 			return nil, Outcome{}, true, c.refused(ctx, kindPromote, r, refusal)
 		}
-		return plan, plan.outcome(), err == nil && !plan.records(), err
+		return plan, plan.outcome(), err == nil && !plan.outcome().Complete(), err
 	})
 }
 
@@ -240,7 +244,7 @@ func (c *Controller) decideCommit(ctx context.Context, r Promotion, components [
 	s.Components = slices.DeleteFunc(s.Components, func(f componentFacts) bool { return !slices.Contains(components, f.Name) })
 	for _, f := range s.Components {
 		if f.Releases[f.Staging.spec.ReleaseName].Commit != commit {
-			return movePlan{}, Refuse("superseded: %s moved on from %s of %s meanwhile; nothing was promoted. Promote what it runs instead.", Staging, short(commit), f.Name)
+			return movePlan{}, Refuse("superseded: %s moved on from %s of %s meanwhile; nothing was promoted. Promote what it runs instead.", Staging, ShortSHA(commit), f.Name)
 		}
 	}
 	if err := c.observe(ctx, &s); err != nil {

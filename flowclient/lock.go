@@ -124,7 +124,7 @@ func (c *Controller) ClearLock(ctx context.Context, r LockRequest) ([]Lock, erro
 		return nil, reused(r.Origin)
 	}
 	if len(cleared) == 0 {
-		return nil, &NotFound{Kind: "lock", Name: strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Component, short(sha), r.Environment))}
+		return nil, &NotFound{Kind: "lock", Name: strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Component, ShortSHA(sha), r.Environment))}
 	}
 	c.deps.Noted()
 	return cleared, nil

@@ -52,7 +52,7 @@ func (d *dirtySet) take() (refs map[dirtyRef]struct{}, all bool) {
 // An empty name means any of the kind. It never blocks and may be called from
 // anywhere, also before Run.
 func (c *Controller) Changed(kind Kind, name string) {
-	if ofReview.MatchString(name) {
+	if kind == KindComponent || ofReview.MatchString(name) { // a component may take part in reviews no longer
 		c.reviews.Store(true)
 		c.wakeUp()
 	}

@@ -167,7 +167,7 @@ type ComponentSpec struct {
 	} `json:"workflow,omitempty"`
 }
 
-// WorkflowParameters are the build parameters of a Component and of a WorkflowRun (facts: decision 3).
+// WorkflowParameters are the build parameters of a Component and of a WorkflowRun.
 type WorkflowParameters struct {
 	Repository struct {
 		URL               string `json:"url"`

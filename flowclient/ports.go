@@ -10,12 +10,15 @@ import (
 // ErrExists (Create), ErrConflict (Update with an ETag that is not current),
 // *Invalid (the server refused a field), *Upstream for everything else.
 type ControlPlane interface {
+	// Get is the object of that kind and name.
 	Get(ctx context.Context, kind Kind, name string) (Object, error)
 	// List returns every object of the kind, whatever the pages.
 	List(ctx context.Context, kind Kind, filter Filter) ([]Object, error)
+	// Create makes the object, and returns it as the server keeps it.
 	Create(ctx context.Context, o Object) (Object, error)
 	// Update replaces labels, annotations and spec; conditional when o.ETag is set and the server honours it.
 	Update(ctx context.Context, o Object) (Object, error)
+	// Delete removes the object; what the server refuses to remove while others need it is *Refusal.
 	Delete(ctx context.Context, kind Kind, name string) error
 	// RunLog is the output of a stage of a WorkflowRun ("" for all stages), oldest first.
 	RunLog(ctx context.Context, run, stage string) ([]LogLine, error)
@@ -32,6 +35,7 @@ type Filter struct {
 type Git interface {
 	// EnsureRepository creates the repository or returns the one there is.
 	EnsureRepository(ctx context.Context, repo, description string) (Repository, error)
+	// DeleteRepository removes the repository with all that is in it.
 	DeleteRepository(ctx context.Context, repo string) error
 	// Push commits files on top of branch and pushes it over HTTP. A push whose Key is
 	// in the branch already is not repeated: its commit is returned.
@@ -42,6 +46,7 @@ type Git interface {
 	Commits(ctx context.Context, repo, ref string, limit int) ([]Commit, error)
 	// EnsureHook creates a hook with the URL, or updates the one with the same URL.
 	EnsureHook(ctx context.Context, repo string, h Hook) error
+	// SetStatus adds a status to a whole commit's SHA; the newest of a context counts.
 	SetStatus(ctx context.Context, repo, sha string, s CommitStatus) error
 }
 

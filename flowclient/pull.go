@@ -138,7 +138,7 @@ func checkNumber(field string, value int) error {
 func (p Pull) mergeable() error {
 	switch {
 	case p.Merged:
-		return Refuse("%s is merged already, as %s.", p.name(), short(p.MergeCommit))
+		return Refuse("%s is merged already, as %s.", p.name(), ShortSHA(p.MergeCommit))
 	case p.State != PullOpen:
 		return Refuse("%s is closed; open it again to merge it.", p.name())
 	}

@@ -133,8 +133,12 @@ func inLine(a, b PullRecord) int { return int(a.Line - b.Line) }
 
 // review is the record as people see it.
 func (r PullRecord) review() Review {
-	return Review{Project: r.Project, Repo: r.Repo, Number: r.Number, Environment: reviewEnvironment(r.Number), State: r.State,
+	review := Review{Project: r.Project, Repo: r.Repo, Number: r.Number, Environment: reviewEnvironment(r.Number), State: r.State,
 		Head: r.Target, URL: r.URL, Message: r.Message, Active: r.Active}
+	if len(r.Forks) > 0 && r.Target != "" {
+		review.Run = forkRun(r.Forks[0].Name, r.Target)
+	}
+	return review
 }
 
 // activity is which actions of deliveries are work on a pull request. Others,

@@ -10,8 +10,11 @@ import (
 // commentReview is the key of the one comment about the review environment.
 const commentReview = "review"
 
-// commentLines is how many lines of a failed stage the comment shows.
-const commentLines = 20
+// How much of a failed stage the comment shows: lines, and bytes of each.
+const (
+	commentLines = 20
+	commentWidth = 500
+)
 
 // comment is what the pull request is told about its review environment: pure.
 // A pull request that was never told anything is not told that there is nothing.
@@ -36,17 +39,21 @@ func (f reviewFacts) comment(r PullRecord, all []forkStatus, why string) string 
 		}
 		return b.String()
 	case ReviewQueued:
-		fmt.Fprintf(&b, "%s waits for a place: all %d are taken. It is number %d in the queue and is made when one is free.", name, f.Cap, f.Ahead+1)
+		fmt.Fprintf(&b, "%s waits: %s. It is number %d in the queue and is made when a place is free.", name, f.full(), f.Ahead+1)
 	case ReviewCreating:
-		fmt.Fprintf(&b, "%s is being made from %s.", name, short(r.Target))
+		fmt.Fprintf(&b, "%s is being made from %s.", name, ShortSHA(r.Target))
 	case ReviewPresent:
-		fmt.Fprintf(&b, "%s shows %s.", name, short(r.Target))
+		fmt.Fprintf(&b, "%s shows %s.", name, ShortSHA(r.Target))
 	case ReviewFailed:
-		fmt.Fprintf(&b, "%s failed with %s: %s.", name, short(r.Target), strings.TrimSuffix(r.Message, "."))
+		fmt.Fprintf(&b, "%s failed with %s", name, ShortSHA(r.Target))
+		if r.Refused != "" { // else the components say why
+			fmt.Fprintf(&b, ": %s", strings.TrimSuffix(r.Message, "."))
+		}
+		b.WriteString(".")
 	}
 	b.WriteString(forksText(all))
 	if r.Shown != "" && r.Shown != r.Target {
-		fmt.Fprintf(&b, "\n\nUntil then it shows %s.", short(r.Shown))
+		fmt.Fprintf(&b, "\n\nUntil then it shows %s.", ShortSHA(r.Shown))
 	}
 	b.WriteString(linesText(all))
 	if f.TTL > 0 {
@@ -79,7 +86,10 @@ func linesText(all []forkStatus) string {
 		if s.Phase != forkFailed || len(s.Lines) == 0 {
 			continue
 		}
-		lines := s.Lines[max(0, len(s.Lines)-commentLines):]
+		var lines []string
+		for _, line := range s.Lines[max(0, len(s.Lines)-commentLines):] {
+			lines = append(lines, strings.ToValidUTF8(line[:min(len(line), commentWidth)], ""))
+		}
 		text := strings.Join(lines, "\n")
 		fence := "```"
 		for strings.Contains(text, fence) {

@@ -49,7 +49,7 @@ func (c *Controller) readPullWorld(ctx context.Context) (pullWorld, error) {
 
 // builtFrom tells whether any component is built from the repository, forked
 // or not, and of which project the first is.
-func (w pullWorld) builtFrom(repo string) (project string, any bool) {
+func (w pullWorld) builtFrom(repo string) (project string, built bool) {
 	for _, o := range w.components {
 		from, err := repositoryOf(o)
 		if err != nil || from != repo || o.Metadata.Annotations[AnnotationOwned] == "true" {
@@ -66,7 +66,7 @@ func (w pullWorld) builtFrom(repo string) (project string, any bool) {
 // reviewFacts reads what the plan of a record looks at; an error means that nothing may follow.
 func (c *Controller) reviewFacts(ctx context.Context, w pullWorld, r PullRecord, pull Pull, gone bool) (reviewFacts, error) {
 	f := reviewFacts{Pull: pull, Gone: gone, Record: r, Sources: w.sources[r.Repo], Projects: w.projects, Staging: w.staging,
-		Cap: c.deps.Settings.MaxReviews, TTL: c.deps.Settings.ReviewTTL, Now: c.deps.Now()}
+		Cap: c.deps.Settings.MaxReviews, TTL: c.deps.Settings.ReviewTTL, Now: c.deps.Now(), Page: c.deps.Settings.BuildPage}
 	f.Home, _ = w.builtFrom(r.Repo)
 	others, err := c.deps.Reviews.BusyPulls(ctx)
 	if err != nil {

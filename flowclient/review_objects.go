@@ -21,6 +21,9 @@ func forkOf(o Object, project string, number int) Fork {
 // forkRun names the run that builds a head for a fork.
 func forkRun(fork, head string) string { return fork + "-run-" + head[:min(len(head), 8)] }
 
+// labelOwned is AnnotationOwned once more as a label: servers select by labels alone.
+const labelOwned = AnnotationOwned
+
 // source is a component that a review environment has a copy of.
 type source struct {
 	Object
@@ -92,7 +95,7 @@ func (f forkObjects) held() []Object {
 // meta is the metadata of what a review environment is made of. The project's
 // walkthrough label is kept, so that a teardown takes the fork along.
 func (f reviewFacts) meta(fork Fork, labels map[string]string) Metadata {
-	m := Metadata{Labels: map[string]string{}, Annotations: map[string]string{AnnotationOwned: "true"}}
+	m := Metadata{Labels: map[string]string{labelOwned: "true"}, Annotations: map[string]string{AnnotationOwned: "true"}}
 	if fork.Project != "" {
 		m.Labels[LabelProject] = fork.Project
 		m.Annotations[AnnotationPull] = pullName(f.Record.Repo, f.Record.Number)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,7 +25,7 @@ func (c *Controller) passPulls(ctx context.Context, full bool) error {
 		return nil
 	}
 	changed := c.reviews.Swap(false)
-	w, records, err := c.duePulls(ctx, full || changed)
+	w, records, err := c.duePulls(ctx, full, changed)
 	if err != nil || w == nil {
 		if changed {
 			c.reviews.Store(true) // looked for again by the next pass
@@ -85,25 +86,51 @@ type passWorld struct {
 }
 
 // duePulls reads what a pass works with; nil when there is nothing to look at.
-// Unless everything is due, it is what deliveries point at, what is being made
-// or destroyed, and what waits.
-func (c *Controller) duePulls(ctx context.Context, all bool) (*passWorld, []PullRecord, error) {
+// A full pass points at the pull requests that something is there of and that
+// nothing is remembered of: what a lost memory left behind is found and removed.
+func (c *Controller) duePulls(ctx context.Context, full, changed bool) (*passWorld, []PullRecord, error) {
 	records, err := c.deps.Reviews.BusyPulls(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !all && !slices.ContainsFunc(records, PullRecord.due) {
+	if !full && !slices.ContainsFunc(records, func(r PullRecord) bool { return r.due() || changed && r.takesPlace() }) {
 		return nil, nil, nil
-	}
-	repositories, err := c.deps.Reviews.PullRepositories(ctx)
-	if err != nil || len(repositories) == 0 {
-		return nil, nil, err
 	}
 	w, err := c.readPullWorld(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pull requests: %w", err)
 	}
+	if full {
+		if err := c.pointAtForgotten(ctx, w, records); err != nil {
+			return nil, nil, err
+		}
+	}
+	repositories, err := c.deps.Reviews.PullRepositories(ctx)
+	if err != nil || len(repositories) == 0 {
+		return nil, nil, err
+	}
 	return &passWorld{w, repositories}, records, nil
+}
+
+// pointAtForgotten marks what components say they are copies for, unless it is known.
+func (c *Controller) pointAtForgotten(ctx context.Context, w pullWorld, records []PullRecord) error {
+	known := map[string]bool{}
+	for _, r := range records {
+		known[pullName(r.Repo, r.Number)] = true
+	}
+	for _, o := range w.components {
+		name := o.Metadata.Annotations[AnnotationPull]
+		repo, text, ok := strings.Cut(name, "#")
+		number, err := strconv.Atoi(text)
+		if !ok || err != nil || known[name] || o.Metadata.Annotations[AnnotationOwned] != "true" || !repoForm.MatchString(repo) {
+			continue
+		}
+		known[name] = true
+		if err := c.deps.Reviews.MarkPull(ctx, repo, number, time.Time{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // due tells whether a record is to be looked at without anything having changed around it.
@@ -221,6 +248,10 @@ func (c *Controller) reconcileReview(ctx context.Context, w pullWorld, r PullRec
 		return r, err
 	}
 	defer unlock()
+	// What was read before the turn came may be of before a teardown that had it.
+	if w, err = c.readPullWorld(ctx); err != nil {
+		return r, fmt.Errorf("pull requests: %w", err)
+	}
 	for range maxRounds {
 		f, err := c.reviewFacts(ctx, w, r, pull, gone)
 		if err != nil {

@@ -27,6 +27,7 @@ type reviewFacts struct {
 	Cap      int
 	TTL      time.Duration
 	Now      time.Time
+	Page     func(run string) string // of a build, for people; nil where builds have none
 }
 
 // reviewPlan is what follows from the facts. The record is stored, with the
@@ -69,8 +70,7 @@ func planReview(f reviewFacts) (reviewPlan, error) {
 		}
 		if why != "" {
 			if f.Record.State == ReviewQueued {
-				p.Record.State, p.Record.Line, p.Record.Message = "", 0, ""
-				p.say(f.comment(p.Record, nil, why))
+				return f.planLeaving(p, why)
 			}
 			return p, nil
 		}
@@ -99,6 +99,15 @@ func (f reviewFacts) unwanted() string {
 		return fmt.Sprintf("nothing happened on the pull request for %s", window.Span(f.TTL))
 	}
 	return ""
+}
+
+// planLeaving takes a pull request out of the queue. Its event is that of an
+// environment that is gone, so that whoever told of the queue tells of the end.
+func (f reviewFacts) planLeaving(p reviewPlan, why string) (reviewPlan, error) {
+	p, err := f.tell(p, EventReviewDestroyed, "destroyed", ReviewEvent{Why: why})
+	p.Record.State, p.Record.Line, p.Record.Message = "", 0, ""
+	p.say(f.comment(p.Record, nil, why))
+	return p, err
 }
 
 // planAdoption takes in what is there without being remembered: it takes a
@@ -144,12 +153,20 @@ func (f reviewFacts) planAdmission(p reviewPlan) (reviewPlan, error) {
 	}
 	fresh := f.Record.State != ReviewQueued
 	p.Record.State, p.Record.Target = ReviewQueued, f.Pull.Head
-	p.Record.Message = fmt.Sprintf("all %d places for review environments are taken", f.Cap)
+	p.Record.Message = f.full()
 	p.say(f.comment(p.Record, nil, ""))
 	if !fresh {
 		return p, nil
 	}
 	return f.tell(p, EventReviewQueued, "queued", ReviewEvent{Why: p.Record.Message})
+}
+
+// full says that nobody else may be admitted.
+func (f reviewFacts) full() string {
+	if f.Cap == 1 {
+		return "the one place for a review environment is taken"
+	}
+	return fmt.Sprintf("all %d places for review environments are taken", f.Cap)
 }
 
 // admitted makes the record one that takes a place.

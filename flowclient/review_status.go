@@ -31,9 +31,13 @@ type forkStatus struct {
 // another reason than being under way, before that is called a failure.
 const deployPatience = 30 * time.Second
 
+// deployWords is how many bytes of a binding's message are told: those of a
+// process that ends quote its last lines.
+const deployWords = 1000
+
 // underWay is the reasons of a binding that is being brought into service.
 var underWay = map[string]bool{"NoConditions": true, "Progressing": true, "ResourcesProgressing": true, "EnvironmentNotFound": true,
-	"ProjectReleaseBindingNotFound": true, "ComponentReleaseNotFound": true}
+	"ProjectReleaseBindingNotFound": true, "ComponentReleaseNotFound": true, "Starting": true, "RegistryUnreachable": true}
 
 // forkStatus is how a fork stands, and what it needs next.
 func (f reviewFacts) forkStatus(fork Fork) (s forkStatus, steps []reviewStep, err error) {
@@ -145,7 +149,7 @@ func (f reviewFacts) bindStatus(s *forkStatus, bound binding, release string) ([
 	case ready:
 		s.Phase, s.Doing = forkReady, "answers"
 	case !underWay[reason] && f.Now.Sub(bound.since()) >= deployPatience:
-		s.Phase, s.Doing = forkFailed, "it could not be brought into service: "+strings.TrimSuffix(clip(cmp.Or(message, reason)), ".")
+		s.Phase, s.Doing = forkFailed, "it could not be brought into service: "+strings.TrimSuffix(clipTo(cmp.Or(message, reason), deployWords), ".")
 	}
 	return nil, nil
 }
@@ -194,6 +198,9 @@ func (f reviewFacts) conclude(p reviewPlan, all []forkStatus) (reviewPlan, error
 		e := ReviewEvent{Why: r.Message}
 		if failed >= 0 && r.Refused == "" {
 			e.Stage, e.Run, e.Lines = all[failed].Stage, all[failed].Run, all[failed].Lines
+			if f.Page != nil && e.Run != "" {
+				e.Page = f.Page(e.Run)
+			}
 		}
 		return f.tell(p, EventReviewFailed, fmt.Sprintf("failed/%d", r.Revision), e)
 	}

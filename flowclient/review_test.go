@@ -53,7 +53,7 @@ func (f reviewFacts) at(run, bound string, releases ...string) reviewFacts {
 		there.Runs, there.Lines = []Object{o}, []string{"one", "``` two"}
 	}
 	for _, sha := range releases {
-		there.Releases = append(there.Releases, Object{Kind: KindComponentRelease, Metadata: Metadata{Name: "r-" + short(sha), Labels: map[string]string{LabelCommit: sha}},
+		there.Releases = append(there.Releases, Object{Kind: KindComponentRelease, Metadata: Metadata{Name: "r-" + ShortSHA(sha), Labels: map[string]string{LabelCommit: sha}},
 			Spec: json.RawMessage(`{"owner":{"projectName":"shop","componentName":"shop-web-pr-7"}}`)})
 	}
 	if bound != "" {
@@ -92,7 +92,7 @@ func TestThePlanOfAReviewEnvironment(t *testing.T) {
 		"no place is free": {func() reviewFacts { f := openFacts(); f.Taken = 2; return f }(), ReviewQueued, nil, EventReviewQueued, "It is number 1 in the queue"},
 		"a place is free, for somebody who came before": {func() reviewFacts { f := openFacts(); f.Taken, f.Ahead = 1, 1; return f }(), ReviewQueued, nil, EventReviewQueued, "It is number 2 in the queue"},
 		"it queued, and a place is free":                {func() reviewFacts { f := openFacts().in(ReviewQueued); f.Taken = 1; return f }(), ReviewCreating, nil, "", "is being made"},
-		"it queued and was closed":                      {func() reviewFacts { f := closed(openFacts().in(ReviewQueued)); f.Record.Text = "waits"; return f }(), "", nil, "", "was not made: the pull request was closed."},
+		"it queued and was closed":                      {func() reviewFacts { f := closed(openFacts().in(ReviewQueued)); f.Record.Text = "waits"; return f }(), "", nil, EventReviewDestroyed, "was not made: the pull request was closed."},
 		"closed before it was known to be open":         {closed(openFacts()), "", nil, "", ""},
 		"the build is under way":                        {openFacts().in(ReviewCreating).at("Running", ""), ReviewCreating, nil, "", "is being built"},
 		"the build failed":                              {openFacts().in(ReviewCreating).at("Failed", ""), ReviewFailed, nil, EventReviewFailed, "in stage test"},
@@ -165,7 +165,7 @@ func TestAForkReachesNothingOfItsSource(t *testing.T) {
 	assert.JSONEq(t, `{"owner":{"projectName":"shop"},"componentType":{"kind":"ClusterComponentType","name":"deployment/static-site"},"autoBuild":false,"autoDeploy":false,
 		"workflow":{"kind":"ClusterWorkflow","name":"build","parameters":{"repository":{"url":"http://git/platform/shop.git","revision":{"branch":"feature","commit":"`+shaA+`"},"appPath":"shop-web"},
 		"siblingWorkloads":[{"component":"shop-api-pr-7","workloadPath":"api.yaml"}],"imageName":"web","cpus":2}}}`, string(o.Spec))
-	assert.Equal(t, map[string]string{LabelProject: "shop", LabelForkOf: "shop-web", LabelWalkthrough: "true"}, o.Metadata.Labels)
+	assert.Equal(t, map[string]string{LabelProject: "shop", LabelForkOf: "shop-web", LabelWalkthrough: "true", labelOwned: "true"}, o.Metadata.Labels)
 	assert.Equal(t, map[string]string{AnnotationOwned: "true", AnnotationPull: "platform/shop#7"}, o.Metadata.Annotations)
 	environment, err := f.newEnvironment()
 	require.NoError(t, err)
@@ -190,6 +190,14 @@ func TestTheLinesOfAFailureCannotLeaveTheirFence(t *testing.T) {
 	p, err := planReview(openFacts().in(ReviewCreating).at("Failed", ""))
 	require.NoError(t, err)
 	assert.Contains(t, p.Record.Text, "````\none\n``` two\n````")
+
+	f := openFacts().in(ReviewCreating).at("Failed", "")
+	there := f.There.Forks["shop-web-pr-7"]
+	there.Lines = slices.Repeat([]string{strings.Repeat("é", 1<<20)}, lastLines)
+	f.There.Forks["shop-web-pr-7"] = there
+	p, err = planReview(f)
+	require.NoError(t, err)
+	assert.Less(t, len(p.Record.Text), 20_000, "a comment has its bounds, whatever a build wrote")
 }
 
 func TestLabelsAndStateAreComparedWithThoseKnownBefore(t *testing.T) {
@@ -313,4 +321,29 @@ func TestTheAnswerToAPromoteLabel(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestThePullRequestIsToldOfTheOnePlaceAsOne(t *testing.T) {
+	f := openFacts()
+	f.Cap, f.Taken, f.Ahead = 1, 1, 2
+	p, err := planReview(f)
+	require.NoError(t, err)
+	assert.Equal(t, "Review environment `pr-7` waits: the one place for a review environment is taken. It is number 3 in the queue and is made when a place is free.", p.Record.Text)
+}
+
+func TestAFailureIsToldOnceAndWithTheLastWordsOfItsProcess(t *testing.T) {
+	f := openFacts()
+	f.Record.State, f.Record.Number = ReviewFailed, 7
+	words := strings.Repeat("panic: no database ", 40)
+	bound := binding{exists: true, spec: ReleaseBindingSpec{ReleaseName: "r"}, status: ReleaseBindingStatus{Conditions: []Condition{
+		{Type: "Ready", Status: "False", Reason: "CrashLoopBackOff", Message: words, LastTransitionTime: f.Now.Add(-time.Hour)},
+	}}}
+	s := forkStatus{Fork: Fork{Of: "shop-api"}}
+	steps, err := f.bindStatus(&s, bound, "r")
+	require.NoError(t, err)
+	require.Empty(t, steps)
+	plan, err := f.conclude(reviewPlan{Record: f.Record}, []forkStatus{s})
+	require.NoError(t, err)
+	assert.Contains(t, plan.Record.Message, words[:len(words)-1], "announcements show it whole")
+	assert.Equal(t, 1, strings.Count(plan.Record.Text, words[:len(words)-1]), plan.Record.Text)
 }

@@ -22,15 +22,18 @@ type Puller interface {
 
 // Syncer applies a repository's manifests.
 type Syncer interface {
-	// Sync merges the manifests at ref into the control plane (facts: decision 6) and reports each; the commit
+	// Sync merges the manifests at ref into the control plane and reports each; the commit
 	// gets the status platform/manifests. What is refused does not keep the rest from being applied.
 	Sync(ctx context.Context, r SyncRequest) (Synced, error)
 }
 
 // Witness tells what happened and why.
 type Witness interface {
+	// EvidenceOfBuild is what is known of a run; *NotFound.
 	EvidenceOfBuild(ctx context.Context, run string) (Evidence, error)
+	// EvidenceOfBinding is what is known of how a binding came to run what it runs; *NotFound.
 	EvidenceOfBinding(ctx context.Context, binding string) (Evidence, error)
+	// EvidenceOfFlow is what is known of a trace, by its id of 32 hexadecimal digits; *NotFound.
 	EvidenceOfFlow(ctx context.Context, traceID string) (Evidence, error)
 	// Diff is what a promote of the project would ship now: per component the commits between production and staging.
 	Diff(ctx context.Context, project string) (Diff, error)
@@ -73,6 +76,13 @@ type Pull struct {
 	Updated     time.Time `json:"updated"`
 }
 
+// Label is a word that pull requests of a repository may bear.
+type Label struct {
+	Name        string
+	Color       string // six hex digits behind a #
+	Description string
+}
+
 // PullDelivery is a delivery of the git server about a pull request.
 type PullDelivery struct {
 	ID     string    `json:"id"`     // delivery UUID
@@ -100,6 +110,7 @@ type Review struct {
 	State       string    `json:"state"`
 	Head        string    `json:"head"`          // the commit it shows, or is being made from
 	URL         string    `json:"url,omitempty"` // of its first component
+	Run         string    `json:"run,omitempty"` // the build of the head, of its first component
 	Place       int       `json:"place,omitempty"`
 	Message     string    `json:"message,omitempty"`
 	Active      time.Time `json:"active"` // last activity on the pull request: what its time to live counts from
@@ -175,6 +186,7 @@ type ComponentDiff struct {
 type Pulls interface {
 	// EnsurePull opens a pull request from branch to base, or returns the open one there is.
 	EnsurePull(ctx context.Context, repo, branch, base, title, body string) (Pull, error)
+	// Pull is the pull request of that number, open or not.
 	Pull(ctx context.Context, repo string, number int) (Pull, error)
 	// OpenPulls lists every open pull request; an error means that the list is not complete.
 	OpenPulls(ctx context.Context, repo string) ([]Pull, error)
@@ -182,6 +194,9 @@ type Pulls interface {
 	MergePull(ctx context.Context, repo string, number int, head string) (Pull, error)
 	// Comment keeps one comment per key on a pull request: made the first time, edited when the text differs.
 	Comment(ctx context.Context, repo string, number int, key, text string) error
+	// EnsureLabel gives a repository a label that its pull requests may bear, unless it has one of that name.
+	EnsureLabel(ctx context.Context, repo string, l Label) error
+	// DeleteBranch removes a branch; *Refusal for one that the server keeps.
 	DeleteBranch(ctx context.Context, repo, branch string) error
 	// Compare lists the commits reachable from head and not from base, newest first, at most limit; more tells that there are others.
 	Compare(ctx context.Context, repo, base, head string, limit int) (commits []Commit, more bool, err error)
@@ -191,6 +206,7 @@ type Pulls interface {
 
 // Traces remembers trace contexts against commits (port). A context is a W3C traceparent.
 type Traces interface {
+	// Remember keeps the context that a commit was asked for in; the first one stays.
 	Remember(ctx context.Context, sha, traceparent string, at time.Time) error
 	Recall(ctx context.Context, sha string) (traceparent string, err error) // "" when none is known
 	// Traced lists the commits that are remembered with a context of the trace (32 hexadecimal digits), oldest first.

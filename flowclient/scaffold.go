@@ -86,6 +86,11 @@ func (c *Controller) finishScaffold(ctx context.Context, in Intent) (any, []Even
 			return nil, nil, fmt.Errorf("hook %s: %w", h.URL, err)
 		}
 	}
+	if c.deps.Pulls != nil { // a label cannot be put on where there is none
+		if err := c.deps.Pulls.EnsureLabel(ctx, repo.Name, promoteLabel); err != nil {
+			return nil, nil, fmt.Errorf("label %s: %w", labelPromote, err)
+		}
+	}
 	made, err := c.render(r.Template, c.templateData(r.Project, repo.CloneURL))
 	if err != nil {
 		return nil, nil, err

@@ -7,6 +7,15 @@ import (
 	"strings"
 )
 
+// departures are where this controller does less than the interface document
+// says: told in /state, so that nobody waits for what will not happen.
+func departures() []string {
+	return []string{
+		"Releases move to production when somebody promotes them: the promotion annotation \"auto\" is shown and no timer acts on it.",
+		"The target cell's capacity is not checked before a promotion.",
+	}
+}
+
 // State is the controller's own state: projects with what governs their
 // promotion, effects under way, and the last pass.
 func (c *Controller) State(ctx context.Context) (State, error) {
@@ -21,6 +30,7 @@ func (c *Controller) State(ctx context.Context) (State, error) {
 	c.status.Lock()
 	s := State{Projects: []ProjectState{}, OpenIntents: len(open), LastPass: c.lastPass, PassError: c.passFailed}
 	c.status.Unlock()
+	s.Notes = departures()
 	now := c.deps.Now()
 	for _, o := range projects {
 		a := o.Metadata.Annotations

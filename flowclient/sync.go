@@ -163,6 +163,7 @@ func (c *Controller) decideSync(ctx context.Context, m *syncObject, own ownershi
 		m.Result = SyncRefused
 		return nil
 	}
+	there.Kind = Kind(m.Kind)
 	_, changed, err := mergeManifest(last, m.Manifest, there)
 	m.Result = SyncSkipped
 	if changed {
@@ -210,9 +211,9 @@ func (c *Controller) finishSync(ctx context.Context, in Intent) (any, []Event, e
 	out := plan.synced()
 	err = c.deps.Git.SetStatus(ctx, plan.Repo, plan.Commit, out.status())
 	if IsNotFound(err) {
-		return nil, nil, Refuse("%s has no commit %s any more that could be told what became of its manifests.", plan.Repo, short(plan.Commit))
+		return nil, nil, Refuse("%s has no commit %s any more that could be told what became of its manifests.", plan.Repo, ShortSHA(plan.Commit))
 	}
-	return out, nil, wrap(err, "status of %s", short(plan.Commit))
+	return out, nil, wrap(err, "status of %s", ShortSHA(plan.Commit))
 }
 
 // status is the commit status of a sync.
@@ -248,11 +249,11 @@ func (c *Controller) applyManifest(ctx context.Context, in Intent, own ownership
 		if why := own.refusesThere(m, there); why != "" {
 			return Manifest{}, Refuse("%s", why)
 		}
+		there.Kind = Kind(m.Kind)
 		next, changed, err := mergeManifest(last, m.Manifest, there)
 		if err != nil || !changed {
 			return manifestOf(there), err
 		}
-		next.Kind = Kind(m.Kind)
 		if there, err = c.deps.ControlPlane.Update(ctx, next); errors.Is(err, ErrConflict) {
 			continue
 		}

@@ -27,6 +27,9 @@ func mergeManifest(last AppliedManifest, want Manifest, there Object) (next Obje
 		if specs[i], err = readValue(raw); err != nil {
 			return there, false, err
 		}
+		if there.Kind == KindComponent {
+			nest(specs[i])
+		}
 	}
 	spec := mergeValue(specs[0], specs[1], specs[2])
 	if next.Spec, err = json.Marshal(spec); err != nil {
@@ -104,4 +107,67 @@ func readValue(raw json.RawMessage) (value any, err error) {
 		return nil, fmt.Errorf("spec: %w", err)
 	}
 	return value, nil
+}
+
+// flatFields are the interface document's fields of a component and where a
+// control plane keeps them: a manifest may use either spelling, and merging
+// compares one.
+var flatFields = []struct {
+	flat   string
+	nested []string // below spec.workflow.parameters
+}{
+	{"repository", []string{"repository"}},
+	{"appPath", []string{"repository", "appPath"}},
+	{"buildPath", []string{"buildPath"}},
+	{"workloadPath", []string{"workloadPath"}},
+	{"imageName", []string{"imageName"}},
+	{"siblingWorkloads", []string{"siblingWorkloads"}},
+}
+
+// nest moves a component's flat fields to where they are kept. One that is
+// given twice is left for the control plane to refuse.
+func nest(spec any) {
+	fields, ok := spec.(map[string]any)
+	if !ok {
+		return
+	}
+	for _, f := range flatFields {
+		if value, given := fields[f.flat]; given && place(fields, append([]string{"workflow", "parameters"}, f.nested...), value) {
+			delete(fields, f.flat)
+		}
+	}
+}
+
+// place sets a field, making what holds it; an object is laid over the one
+// there is. It tells whether nothing else stood there.
+func place(into map[string]any, path []string, value any) bool {
+	name := path[0]
+	if len(path) > 1 {
+		holder, ok := into[name].(map[string]any)
+		if into[name] == nil {
+			holder, ok = map[string]any{}, true
+		}
+		if !ok || !place(holder, path[1:], value) {
+			return false
+		}
+		into[name] = holder
+		return true
+	}
+	there, given := into[name]
+	parts, isObject := value.(map[string]any)
+	holder, holds := there.(map[string]any)
+	switch {
+	case !given || reflect.DeepEqual(there, value):
+		into[name] = value
+		return true
+	case !isObject || !holds:
+		return false
+	}
+	for part, v := range parts {
+		if was, both := holder[part]; both && !reflect.DeepEqual(was, v) {
+			return false
+		}
+	}
+	maps.Copy(holder, parts)
+	return true
 }

@@ -26,7 +26,7 @@ func (c *Controller) rememberTrace(ctx context.Context, sha string, o Origin) er
 	if c.deps.Traces == nil || sha == "" || TraceID(o.Trace) == "" {
 		return nil
 	}
-	return wrap(c.deps.Traces.Remember(ctx, sha, o.Trace, c.deps.Now()), "remember the trace of %s", short(sha))
+	return wrap(c.deps.Traces.Remember(ctx, sha, o.Trace, c.deps.Now()), "remember the trace of %s", ShortSHA(sha))
 }
 
 // tracesOf are the trace ids that commits were asked for in.
@@ -37,7 +37,7 @@ func (c *Controller) tracesOf(ctx context.Context, shas []string) (ids []string,
 	for _, sha := range shas {
 		traceparent, err := c.deps.Traces.Recall(ctx, sha)
 		if err != nil {
-			return nil, fmt.Errorf("trace of %s: %w", short(sha), err)
+			return nil, fmt.Errorf("trace of %s: %w", ShortSHA(sha), err)
 		}
 		if id := TraceID(traceparent); id != "" {
 			ids = append(ids, id)

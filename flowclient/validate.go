@@ -107,13 +107,15 @@ func checkPath(field, value string) error {
 }
 
 // clip keeps an error readable when the value is not.
-func clip(value string) string {
-	const limit = 80
+func clip(value string) string { return clipTo(value, 80) }
+
+// clipTo keeps so many bytes of a text.
+func clipTo(value string, limit int) string {
 	if len(value) <= limit {
 		return value
 	}
 	return strings.ToValidUTF8(value[:limit], "") + "…"
 }
 
-// short is a commit as people read it.
-func short(sha string) string { return sha[:min(len(sha), 7)] }
+// ShortSHA is a commit as people read it: its first seven digits.
+func ShortSHA(sha string) string { return sha[:min(len(sha), 7)] }

@@ -72,7 +72,7 @@ func (r *rooms) openBots(_ context.Context, p *Platform) error {
 		}
 		r.bots = append(r.bots, b)
 	}
-	return r.openAnnouncer(p)
+	return r.openAnnouncer(p, people)
 }
 
 func (r *rooms) newBot(p *Platform, name string, rc zulip.RC, known bots.Commands, people *bots.People) (bot, error) {
@@ -131,7 +131,7 @@ func (r *rooms) openDirectory(p *Platform) (*bots.People, error) {
 	return people, nil
 }
 
-func (r *rooms) openAnnouncer(p *Platform) (err error) {
+func (r *rooms) openAnnouncer(p *Platform, people *bots.People) (err error) {
 	path := p.data.Path("chat", announcing+".zuliprc")
 	_, missing := os.Stat(path)
 	r.announcing = missing == nil
@@ -140,7 +140,12 @@ func (r *rooms) openAnnouncer(p *Platform) (err error) {
 	}
 	r.announcer, err = announcer.New(announcer.Config{
 		Enabled: r.announcing, Events: r.store, Outbox: outbox{r}, Cursor: r.store,
-		Bot: announcing, Sandbox: StreamSandbox, Now: p.cfg.Now, Log: p.log.With("part", "announcer"),
+		Bot: announcing, Sandbox: StreamSandbox,
+		Person: func(author string) (string, bool) {
+			person, known := people.Named(author)
+			return person.UserID, known
+		},
+		Now: p.cfg.Now, Log: p.log.With("part", "announcer"),
 	})
 	return err
 }

@@ -70,6 +70,8 @@ func TestEverySurfaceRefusesWhatItShouldNotServe(t *testing.T) {
 		{"an unknown host at the chat", "GET", url["chat"] + "/", "evil.example", "", "", 421, "evil.example"},
 		{"an unknown host at the registry", "GET", url["registry"] + "/v2/_catalog", "evil.example", "", "", 421, "evil.example"},
 		{"an unknown host at the workflow engine", "GET", url["workflow"] + "/", "evil.example", "", "", 421, "evil.example"},
+		{"the alias of another surface at the flow controller", "GET", url["flow"] + "/delivery", "api.platform.localhost", p.rooms.tokens.flow, "", 421, "api.platform.localhost"},
+		{"an application's host at the flow controller", "GET", url["flow"] + "/delivery", "staging-shop." + Domain, p.rooms.tokens.flow, "", 421, "staging-shop"},
 		{"an unbound host at the gateway", "GET", url["gateway"] + "/", "staging-nobody." + Domain, "", "", 404, "staging-nobody"},
 		{"no token at the flow controller", "GET", url["flow"] + "/delivery", "", "", "", 401, "token"},
 		{"a wrong token at the flow controller", "POST", url["flow"] + "/promote", "", "wrong", `{"project":"shop"}`, 401, "token"},
@@ -95,6 +97,22 @@ func TestEverySurfaceRefusesWhatItShouldNotServe(t *testing.T) {
 	d, err := p.Flow().Delivery(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, d.Components, "nothing was changed")
+}
+
+// The interface document's callers name the surface in the Host header: /sync by
+// the host-side alias, the control plane by the API's host.
+func TestASurfaceAnswersToItsAlias(t *testing.T) {
+	p := start(t, config(t, t.TempDir()))
+	for _, s := range p.Surfaces() {
+		if s.Name == "gateway" {
+			continue // its Hosts are the applications'
+		}
+		got := ask(t, http.MethodGet, s.URL+"/healthz", s.Name+".platform.localhost", "", "")
+		assert.Equal(t, http.StatusOK, got.status, s.Name)
+	}
+	synced := ask(t, http.MethodPost, p.ports.URL("flow")+"/sync", "flow.platform.localhost", p.secret("flow.token"), `{"repo":"platform/nobody","ref":"main"}`)
+	assert.Equal(t, http.StatusNotFound, synced.status, synced.body)
+	assert.Contains(t, synced.body, "platform/nobody")
 }
 
 func TestAWriteFromAnotherOriginIsRefused(t *testing.T) {

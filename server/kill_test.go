@@ -32,7 +32,7 @@ import (
 const (
 	childData = "PLATFORM_TEST_CHILD_DATA"
 	childKill = "PLATFORM_TEST_CHILD_KILL_AT"
-	childAsks = "PLATFORM_TEST_CHILD_ASKS" // a key of questions
+	childAsks = "PLATFORM_TEST_CHILD_ASKS" // a key of questions, or of acts
 )
 
 // questions are what the child asks for in chat.
@@ -42,8 +42,15 @@ var questions = map[string]zulip.Post{
 }
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(childServes); text != "" {
+		if err := serveAsChild(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv(childData); dir != "" {
-		if err := child(dir, os.Getenv(childKill), questions[os.Getenv(childAsks)]); err != nil {
+		if err := child(dir, os.Getenv(childKill), os.Getenv(childAsks)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -52,15 +59,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child brings the platform up on dir, asks a question in chat and kills its
-// own process right after the nth durable write from then on. When there are
+// child brings the platform up on dir, asks a question in chat, or does an act,
+// and kills its own process right after the nth durable write from then on; to
+// resume it asks nothing, and counts from the beginning. When there are
 // fewer writes it prints every one and ends.
-func child(dir, at string, question zulip.Post) error {
+func child(dir, at, asks string) error {
 	n, err := strconv.ParseInt(at, 10, 64)
 	if err != nil {
 		return err
 	}
 	var armed atomic.Bool
+	armed.Store(asks == resumes)
 	var writes atomic.Int64
 	p, err := Open(context.Background(), Config{
 		Data: dir, Templates: fixtures.Templates(), Now: time.Now, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
@@ -88,7 +97,11 @@ func child(dir, at string, question zulip.Post) error {
 		return errors.Join(err, <-done)
 	}
 	armed.Store(true)
-	err = askInChat(ctx, p, question)
+	if a, ok := acts[asks]; ok {
+		err = a.do(ctx, p)
+	} else if asks != resumes {
+		err = askInChat(ctx, p, questions[asks])
+	}
 	armed.Store(false)
 	cancel()
 	return errors.Join(err, <-done)
@@ -131,8 +144,12 @@ func askInChat(ctx context.Context, p *Platform, question zulip.Post) error {
 	}
 }
 
-// settled waits until nothing is owed: no message, no announcement, no open intent.
+// settled waits until nothing is owed: no build to be noticed, no message, no
+// announcement, no open intent.
 func settled(ctx context.Context, p *Platform) error {
+	if err := p.rooms.controller.Pass(ctx, true); err != nil {
+		return err
+	}
 	for range 2000 {
 		owed, err := p.Owed(ctx)
 		if err != nil {

@@ -23,7 +23,7 @@ func TestAWalkthroughKilledAtDurableWritesEndsTheSame(t *testing.T) {
 	}
 	whole, killed := runChild(t, fresh(t), "walkthrough", 1<<30)
 	require.False(t, killed)
-	// Ten steps, each recorded, told and made somewhere: fewer would mean that something is not durable.
+	// Twelve steps, each recorded, told and made somewhere: fewer would mean that something is not durable.
 	require.GreaterOrEqual(t, len(whole), 100, "durable writes of a walkthrough")
 	for i := range kills {
 		n := 1 + i*(len(whole)-1)/kills
@@ -69,17 +69,17 @@ func checkWalked(t *testing.T, dir, where string) bool {
 	require.Equal(t, "passed", runs[0].Result, "%s: %s", where, runs[0].Message)
 	assert.Len(t, p.read(StreamWalkthroughs, "static"), 2, "%s: the question and one answer", where)
 	said := p.read(StreamWalkthroughs, runs[0].Topic)
-	assert.Len(t, said, 11, "%s: one message per step and the closing one", where)
+	assert.Len(t, said, 13, "%s: one message per step and the closing one", where)
 	for i, m := range said {
 		assert.Contains(t, m.Content, "✅", "%s: message %d", where, i+1)
 	}
 
 	commits, err := p.rooms.repos.Commits(t.Context(), organisation+"/"+runs[0].Project, "main", 10)
 	require.NoError(t, err)
-	require.Len(t, commits, 3, "%s: each push once", where)
+	require.Len(t, commits, 5, "%s: each push once, and the pull request's commit with its merge", where)
 	component := runs[0].Project + "-web"
-	production := p.deployed(component, flowclient.Production, commits[2].SHA)
-	assert.Contains(t, get(t, production.URL), commits[2].SHA, where)
+	production := p.deployed(component, flowclient.Production, commits[4].SHA)
+	assert.Contains(t, get(t, production.URL), commits[4].SHA, where)
 	p.deployed(component, flowclient.Staging, commits[1].SHA)
 
 	happened := map[string]int{}
@@ -89,10 +89,12 @@ func checkWalked(t *testing.T, dir, where string) bool {
 		happened[e.Kind]++
 	}
 	assert.Equal(t, map[string]int{
-		flowclient.EventScaffolded: 1, flowclient.EventBuildStarted: 3, flowclient.EventBuildPassed: 2, flowclient.EventBuildFailed: 1,
+		flowclient.EventScaffolded: 1, flowclient.EventBuildStarted: 4, flowclient.EventBuildPassed: 3, flowclient.EventBuildFailed: 1,
 		flowclient.EventPromoted: 2, flowclient.EventPromoteRefuse: 1, flowclient.EventRolledBack: 1, flowclient.EventLockSet: 1, flowclient.EventLockCleared: 1,
+		flowclient.EventPullOpened: 1, flowclient.EventReviewCreated: 1, flowclient.EventPullMerged: 1, flowclient.EventReviewDestroyed: 1,
 	}, happened, where)
-	assert.Len(t, p.read(StreamSandbox, runs[0].Project+": builds"), 4, "%s: the project, and one announcement of each build", where)
+	assert.Len(t, p.read(StreamSandbox, runs[0].Project+": builds"), 5, "%s: the project, and one announcement of each build", where)
 	assert.Len(t, p.read(StreamSandbox, runs[0].Project+": promotions"), 6, "%s: two promotions, a rollback, a refusal, a lock and its end", where)
+	assert.Len(t, p.read(StreamSandbox, runs[0].Project+": pull requests"), 3, "%s: opened, merged, and one message of the review environment", where)
 	return true
 }

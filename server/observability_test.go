@@ -15,6 +15,8 @@ import (
 
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/telemetry"
+	"platform.dev/platform/server/controlplane"
+	"platform.dev/platform/server/runtime"
 	"platform.dev/platform/server/web"
 )
 
@@ -253,6 +255,21 @@ func TestThePlatformsOwnLogIsInTheLogStoreWithTheTracesIDs(t *testing.T) {
 	var line map[string]any
 	require.NoError(t, json.Unmarshal([]byte(got[0].Text), &line))
 	assert.Equal(t, []any{"something happened", "test", "shop", id}, []any{line["msg"], line["part"], line["project"], line["trace_id"]})
+}
+
+func TestProcessOutputIsInTheLogStoreUnderItsDeployment(t *testing.T) {
+	p := start(t, config(t, t.TempDir()))
+	tell := &p.rooms.telemetry
+	tell.places.put(controlplane.Deployment{Name: "shop-api-staging", Project: "shop", Component: "shop-api", Environment: "staging"})
+	tell.processLine("shop-api-staging", runtime.LogLine{At: time.Now().Add(-time.Second), Stream: "stderr", Text: "listening"})
+	tell.processLine("left-over", runtime.LogLine{At: time.Now().Add(-time.Second), Stream: "stdout", Text: "before it was placed"})
+	got, err := p.telemetry().Logs(t.Context(), flowclient.LogQuery{Labels: map[string]string{"component": "shop-api", "environment": "staging"}})
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	assert.Equal(t, map[string]string{"component": "shop-api", "environment": "staging", "project": "shop", "stream": "stderr"}, got[0].Labels)
+	got, err = p.telemetry().Logs(t.Context(), flowclient.LogQuery{Labels: map[string]string{"component": "left-over"}})
+	require.NoError(t, err)
+	require.Len(t, got, 1)
 }
 
 func TestWritesToTheObserverNeedItsTokenAndReadsDoNot(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,4 +86,24 @@ func TestWithoutTheAnnouncersCredentialsAnnouncementsAreSkippedAndTheStartSaysSo
 	p.scaffold("shop")
 	_, err := p.as("admin").Messages(t.Context(), zulip.Query{Anchor: "oldest", After: 1, Narrow: []zulip.Term{{Operator: "channel", Operand: "shop"}}})
 	require.ErrorContains(t, err, "unknown channel", "nobody made the stream")
+}
+
+func TestAFailedBuildMentionsItsAuthor(t *testing.T) {
+	p := start(t, config(t, t.TempDir()))
+	p.scaffold("shop")
+	_, err := p.Flow().Commit(t.Context(), flowclient.CommitRequest{
+		Origin: flowclient.Origin{Key: "test:broken", Who: "developer"}, Project: "shop", Message: "Break it",
+		Files: map[string]string{"index.html": strings.Replace(repositoryFile(t, "index.html"), "<h1>", `<a href="nowhere.html">x</a><h1>`, 1)},
+	})
+	require.NoError(t, err)
+	author, err := p.as("developer").Me(t.Context())
+	require.NoError(t, err)
+	p.eventually(time.Minute, "a mention of the author", func() bool {
+		for _, m := range p.read("shop", "builds") {
+			if strings.Contains(m.Content, "❌") {
+				return strings.Contains(m.Content, "@**|"+strconv.FormatInt(author.ID, 10)+"**")
+			}
+		}
+		return false
+	})
 }

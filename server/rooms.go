@@ -125,7 +125,7 @@ func (r *rooms) openChat(ctx context.Context, p *Platform) (err error) {
 		return err
 	}
 	r.closing(r.chat.Close)
-	p.doors["chat"].handler = guard(r.chat.Handler(), nil)
+	p.doors["chat"].handler = guard("chat", r.chat.Handler())
 	r.accounts, err = people(ctx, p.data, r.chat, p.ports.URL("chat"))
 	return err
 }
@@ -145,7 +145,7 @@ func (r *rooms) openGit(ctx context.Context, p *Platform) (err error) {
 		return err
 	}
 	r.closing(r.git.Close)
-	p.doors["git"].handler = guard(r.git.Handler(), nil)
+	p.doors["git"].handler = guard("git", r.git.Handler())
 	// git's own store format, for people: git -c credential.helper="store --file=<data>/git-credentials" clone ...
 	line := fmt.Sprintf("http://%s:%s@%s\n", gitAdmin, r.tokens.git, p.ports.Addr("git"))
 	return WriteFile(p.data.Path("git-credentials"), []byte(line), 0o600)
@@ -161,7 +161,7 @@ func (r *rooms) openRegistry(ctx context.Context, p *Platform) (err error) {
 		return err
 	}
 	r.closing(r.registry.Close)
-	p.doors["registry"].handler = guard(r.registry.Handler(), nil)
+	p.doors["registry"].handler = guard("registry", r.registry.Handler())
 	return nil
 }
 
@@ -184,7 +184,7 @@ func (r *rooms) openWorkflow(ctx context.Context, p *Platform) (err error) {
 		return err
 	}
 	r.closing(r.workflow.Close)
-	p.doors["workflow"].handler = guard(r.workflow.Handler(), nil)
+	p.doors["workflow"].handler = guard("workflow", r.workflow.Handler())
 	return nil
 }
 
@@ -201,10 +201,14 @@ func (r *rooms) openRuntime(ctx context.Context, p *Platform) (err error) {
 		Changed: func(name string) { r.api.Wake(flowclient.KindReleaseBinding, name) },
 		Now:     p.cfg.Now, Log: p.log.With("part", "runtime"),
 	})
-	if err == nil {
-		r.closing(r.runtime.Close)
+	if err != nil {
+		return err
 	}
-	return err
+	r.closing(r.runtime.Close)
+	if enforced, why := r.runtime.Limits(); !enforced {
+		r.notes = append(r.notes, why)
+	}
+	return r.openUsage()
 }
 
 func (r *rooms) openControlPlane(ctx context.Context, p *Platform) (err error) {
@@ -218,7 +222,7 @@ func (r *rooms) openControlPlane(ctx context.Context, p *Platform) (err error) {
 		return err
 	}
 	r.closing(r.api.Close)
-	p.doors["api"].handler = guard(r.api.Handler(), nil)
+	p.doors["api"].handler = guard("api", r.api.Handler())
 	r.plane, err = openchoreo.New(openchoreo.Config{
 		BaseURL: p.ports.URL("api"), Namespace: namespace, Token: r.tokens.api, Transport: web.Propagate(p.transport("api")), Log: p.log,
 	})
@@ -259,7 +263,7 @@ func (r *rooms) openController(ctx context.Context, p *Platform) (err error) {
 	if err != nil {
 		return err
 	}
-	p.doors["flow"].handler = guard(handler.Handler(), nil)
+	p.doors["flow"].handler = guard("flow", handler.Handler())
 	return nil
 }
 
@@ -276,6 +280,9 @@ func (r *rooms) settings(p *Platform) flowclient.Settings {
 		SecretRef: readSecret,
 		ModuleRef: "#main",
 		Floors:    flowclient.DefaultFloors(),
+
+		MaxReviews: p.cfg.MaxReviews,
+		ReviewTTL:  p.cfg.ReviewTTL,
 	}
 }
 

@@ -139,7 +139,9 @@ func (p *Platform) Run(ctx context.Context) error {
 		}
 	case err := <-l.failed:
 		cancel()
-		_ = <-started // the part that failed first says why
+		if late := <-started; late != nil {
+			p.log.Info("the start ended with a part that failed", "error", late)
+		}
 		return err
 	}
 	if ctx.Err() == nil {

@@ -58,7 +58,7 @@ func (r *rooms) openTelemetry(ctx context.Context, p *Platform) (err error) {
 	}
 	r.closing(t.observer.Close)
 	p.own.to.Store(t)
-	p.doors["observer"].handler = guard(t.observer.Handler(), nil)
+	p.doors["observer"].handler = guard("observer", t.observer.Handler())
 	if err := t.openExporters(ctx, p.cfg.OTLP); err != nil {
 		return err
 	}

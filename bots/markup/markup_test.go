@@ -2,9 +2,7 @@ package markup_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/fixtures/goldenfile"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // goldens is where this package's golden files live.
 const goldens = "../../fixtures/golden/markup"
@@ -23,14 +20,7 @@ const goldens = "../../fixtures/golden/markup"
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join(goldens, name)
-	if *update {
-		require.NoError(t, os.MkdirAll(goldens, 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got, name)
+	goldenfile.Compare(t, path, got)
 }
 
 func slackJSON(t *testing.T, m markup.Message) string {

@@ -1,8 +1,6 @@
 package terminal_test
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -10,14 +8,12 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/bots/terminal"
+	"platform.dev/platform/fixtures/goldenfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMarkdownAtATerminal(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
@@ -128,13 +124,7 @@ func TestAWholeMessage(t *testing.T) {
 		"sample.colour.txt": terminal.Render(sample(), 80, true),
 	} {
 		path := filepath.Join("..", "..", "fixtures", "golden", "terminal", name)
-		if *update {
-			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err, "run the tests with -update")
-		assert.Equal(t, string(want), text, name)
+		goldenfile.Compare(t, path, text)
 	}
 }
 

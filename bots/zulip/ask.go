@@ -21,9 +21,6 @@ type Answer struct {
 // ErrUnanswered is the error of Ask when ctx ended first.
 var ErrUnanswered = errors.New("no bot has answered")
 
-// outcomes are the reactions that a bot puts on a question that it has answered.
-var outcomes = []string{bots.ReactionDone, bots.ReactionRefused, bots.ReactionFailed}
-
 // Ask posts a question as a person would, and waits until a bot has put its
 // final reaction on it, which comes after its answer. The question is posted once.
 func (c *Client) Ask(ctx context.Context, question Post) (Answer, error) {
@@ -32,7 +29,7 @@ func (c *Client) Ask(ctx context.Context, question Post) (Answer, error) {
 	var answer Answer
 	var failed error // what no other queue would mend
 	settle := func(by int64, emoji string) {
-		if slices.Contains(outcomes, emoji) && answer.Outcome == "" {
+		if bots.Final(emoji) && answer.Outcome == "" {
 			answer.By, answer.Outcome = by, emoji
 			done()
 		}

@@ -26,7 +26,9 @@ import (
 
 // Cursor keeps the id of the last message that was taken, durably. bots.Inbox is one.
 type Cursor interface {
+	// Cursor is what was kept under name last; "" before the first.
 	Cursor(ctx context.Context, name string) (value string, err error)
+	// SetCursor returns once the value is durable.
 	SetCursor(ctx context.Context, name, value string) error
 }
 

@@ -24,7 +24,7 @@ func (b *buildsCmd) Run(ctx context.Context, t terminal) error {
 func printBuilds(w io.Writer, builds []flowclient.Build, now time.Time) {
 	rows := newTable("RUN", "COMPONENT", "COMMIT", "STATE", "ASKED FOR", "URL")
 	for _, b := range builds {
-		rows.row(b.Run, b.Component, short(b.Commit), built(b), ago(&b.CreatedAt, now), b.URL)
+		rows.row(b.Run, b.Component, flowclient.ShortSHA(b.Commit), built(b), ago(&b.CreatedAt, now), b.URL)
 	}
 	rows.print(w, "no build is under way")
 }

@@ -28,7 +28,7 @@ func printDelivery(w io.Writer, d flowclient.Delivery, now time.Time) {
 			rows.row(c.Project, c.Component, "", "", "nothing yet", "", "")
 		}
 		for _, e := range c.Environments {
-			rows.row(c.Project, c.Component, e.Environment, short(e.Commit), standing(e), ago(e.Since, now), e.Build)
+			rows.row(c.Project, c.Component, e.Environment, flowclient.ShortSHA(e.Commit), standing(e), ago(e.Since, now), e.Build)
 		}
 	}
 	rows.print(w, "no component is there yet")

@@ -39,7 +39,7 @@ func printDiff(w io.Writer, d flowclient.Diff, now time.Time) {
 		}
 		rows := newTable("COMMIT", "AUTHOR", "WHEN", "SUBJECT")
 		for _, commit := range c.Commits {
-			rows.row(short(commit.SHA), commit.Author, ago(&commit.At, now), commit.Subject)
+			rows.row(flowclient.ShortSHA(commit.SHA), commit.Author, ago(&commit.At, now), commit.Subject)
 		}
 		rows.print(w, "")
 		if c.More {
@@ -54,12 +54,12 @@ func diffLine(c flowclient.ComponentDiff) string {
 	case c.To == "":
 		return c.Component + " runs nothing in staging yet"
 	case c.Behind:
-		return fmt.Sprintf("%s: staging runs %s, which is not ahead of %s in production", c.Component, short(c.To), short(c.From))
+		return fmt.Sprintf("%s: staging runs %s, which is not ahead of %s in production", c.Component, flowclient.ShortSHA(c.To), flowclient.ShortSHA(c.From))
 	case c.From == "":
-		return fmt.Sprintf("%s: production runs nothing; a promote would bring %s", c.Component, short(c.To))
+		return fmt.Sprintf("%s: production runs nothing; a promote would bring %s", c.Component, flowclient.ShortSHA(c.To))
 	case c.From == c.To:
-		return fmt.Sprintf("%s: production runs %s already", c.Component, short(c.To))
+		return fmt.Sprintf("%s: production runs %s already", c.Component, flowclient.ShortSHA(c.To))
 	default:
-		return fmt.Sprintf("%s: a promote would move production from %s to %s", c.Component, short(c.From), short(c.To))
+		return fmt.Sprintf("%s: a promote would move production from %s to %s", c.Component, flowclient.ShortSHA(c.From), flowclient.ShortSHA(c.To))
 	}
 }

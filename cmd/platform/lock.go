@@ -49,7 +49,7 @@ func printLock(w io.Writer, l flowclient.Lock, now time.Time) {
 func printLocks(w io.Writer, locks []flowclient.Lock, now time.Time) {
 	rows := newTable("COMPONENT", "COMMIT", "IN", "BY", "SET", "REASON")
 	for _, l := range locks {
-		rows.row(l.Component, short(l.Commit), scope(l.Environment), l.Who, ago(&l.At, now), l.Reason)
+		rows.row(l.Component, flowclient.ShortSHA(l.Commit), scope(l.Environment), l.Who, ago(&l.At, now), l.Reason)
 	}
 	rows.print(w, "no commit is locked")
 }

@@ -65,7 +65,7 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 type exits int
 
 // run parses the arguments and executes the command; it returns the exit code:
-// 0 done, 1 an error (told on Err), 2 refused, 3 ask again, 80 bad usage.
+// 0 done, 1 an error or bad usage (told on Err), 2 refused, 3 ask again.
 func run(ctx context.Context, args []string, t terminal) (code int) {
 	defer func() {
 		switch r := recover().(type) {
@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, t terminal) (code int) {
 		kong.Name("platform"),
 		kong.Description("Software delivery from chat: one binary, a whole platform."),
 		kong.Writers(t.Out, t.Err),
-		kong.Exit(func(code int) { panic(exits(code)) }),
+		kong.Exit(func(code int) { panic(exits(min(code, 1))) }), // bad usage has no code of its own
 		kong.DefaultEnvars("PLATFORM"),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),

@@ -53,7 +53,7 @@ func outcomeCode(o flowclient.Outcome) int {
 func printOutcome(w io.Writer, o flowclient.Outcome, _ time.Time) {
 	rows := newTable("COMPONENT", "RESULT", "FROM", "TO", "RELEASE", "URL")
 	for _, c := range o.Components {
-		rows.row(c.Component, c.Result, short(c.FromCommit), short(c.ToCommit), c.To, c.URL)
+		rows.row(c.Component, c.Result, flowclient.ShortSHA(c.FromCommit), flowclient.ShortSHA(c.ToCommit), c.To, c.URL)
 	}
 	rows.print(w, "nothing to move")
 	fmt.Fprintln(w)

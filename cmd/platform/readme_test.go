@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"platform.dev/platform/fixtures/goldenfile"
 )
 
 // between is the text of a file between two marks.
@@ -27,7 +29,7 @@ func TestTheREADMEShowsTheCommandThatIsTested(t *testing.T) {
 	code := between(t, "commands/hello_test.go", "// README begin", "// README end")
 	shown := between(t, "README.md", "<!-- hello begin -->", "<!-- hello end -->")
 	want := "```go\n" + code + "\n```"
-	if *update {
+	if goldenfile.Update() {
 		replace(t, "README.md", "<!-- hello begin -->", "<!-- hello end -->", want)
 		return
 	}

@@ -82,9 +82,24 @@ func (f remoteFlags) client() (*remote.Client, error) {
 	}
 	c, err := remote.New(remote.Config{BaseURL: address, Token: strings.TrimSpace(string(token)), Actor: f.Actor})
 	if err != nil {
-		return nil, fmt.Errorf("flow controller: %w", err)
+		return nil, f.named(err, file)
 	}
 	return c, nil
+}
+
+// named says a mistake in the client's configuration as the person gave it: by flag or file.
+func (f remoteFlags) named(err error, tokenFile string) error {
+	var invalid *flowclient.Invalid
+	switch {
+	case !errors.As(err, &invalid):
+		return fmt.Errorf("flow controller: %w", err)
+	case invalid.Field == "Token":
+		return fmt.Errorf("the token in %s %s", tokenFile, invalid.Why)
+	case f.FlowURL == "":
+		return fmt.Errorf("the address %q in %s %s", invalid.Value, filepath.Join(f.Data, "surfaces.json"), invalid.Why)
+	default:
+		return &flowclient.Invalid{Field: "--flow-url", Value: invalid.Value, Why: invalid.Why}
+	}
 }
 
 // asking is one command's exchange with the controller: what it asks, and how
@@ -120,17 +135,17 @@ func (a asking[A]) run(ctx context.Context, f remoteFlags, t terminal) error {
 }
 
 // failed tells a refusal word for word, with what else is against it; every
-// other error is returned. With --json the refusal is the answer as well.
+// other error is returned. With --json it is the answer as well, as the
+// endpoint says it, so that a script always has an object to read.
 func (f remoteFlags) failed(t terminal, err error) error {
-	var refusal *flowclient.Refusal
-	if !errors.As(err, &refusal) {
-		return err
-	}
-	if f.JSON {
-		_, body, _ := wire.Status(refusal, "")
+	if _, body, fault := wire.Status(err, ""); f.JSON && !fault {
 		if err := printJSON(t.Out, body); err != nil {
 			return err
 		}
+	}
+	var refusal *flowclient.Refusal
+	if !errors.As(err, &refusal) {
+		return err
 	}
 	fmt.Fprintln(t.Err, oneLine(refusal.Sentence))
 	for _, g := range refusal.Gates {

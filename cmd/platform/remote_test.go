@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -106,6 +107,25 @@ func TestARefusalIsJSONToo(t *testing.T) {
 	assert.Contains(t, out.String(), `"error": "shop-web 1a2b3c4 is locked`)
 }
 
+func TestWithJSONEveryAnswerIsAnObject(t *testing.T) {
+	for _, tc := range ends {
+		t.Run(tc.name, func(t *testing.T) {
+			url, token := controller(t, &decided{outcome: flowclient.Outcome{Project: "shop", Components: tc.outcome}, err: tc.err})
+			var out, told bytes.Buffer
+			code := run(t.Context(), []string{"promote", "shop", "--json", "--flow-url", url, "--token-file", token}, terminal{Out: &out, Err: &told})
+			assert.Equal(t, tc.code, code)
+			var answer struct{ Project, Error string }
+			require.NoError(t, json.Unmarshal(out.Bytes(), &answer), out.String())
+			if tc.err == nil {
+				assert.Equal(t, "shop", answer.Project)
+				return
+			}
+			assert.Contains(t, answer.Error, tc.told)
+			assert.Contains(t, told.String(), tc.told, "people are told as well")
+		})
+	}
+}
+
 func TestTheScriptEndsWithTheSameCodes(t *testing.T) {
 	found := senders()
 	if len(found) == 0 {
@@ -172,17 +192,22 @@ func only(t *testing.T, name, path string) string {
 func TestHalfAnAddressIsNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(file, []byte("a b\n"), 0o600))
+	broken := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(broken, "secrets"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(broken, "secrets", "flow.token"), []byte("token\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(broken, "surfaces.json"), []byte(`{"flow":"nowhere"}`), 0o600))
 	for name, tc := range map[string]struct {
 		args []string
 		code int
 		says string
 	}{
-		"no platform":         {[]string{"locks", "--data", t.TempDir()}, 1, "start it first (platform up)"},
-		"an address alone":    {[]string{"locks", "--flow-url", "http://x"}, 80, "--flow-url and --token-file go together"},
-		"a token alone":       {[]string{"locks", "--token-file", file}, 80, "--flow-url and --token-file go together"},
-		"a token that is two": {[]string{"locks", "--flow-url", "http://x", "--token-file", file}, 1, "Token"},
-		"an address of mail":  {[]string{"locks", "--flow-url", "mailto:x", "--token-file", file}, 1, "must be an http or https address"},
-		"a lock of no reason": {[]string{"lock", "shop-web", "1a2b3c4"}, 80, "--reason"},
+		"no platform":                             {[]string{"locks", "--data", t.TempDir()}, 1, "start it first (platform up)"},
+		"an address alone":                        {[]string{"locks", "--flow-url", "http://x"}, 1, "--flow-url and --token-file go together"},
+		"a token alone":                           {[]string{"locks", "--token-file", file}, 1, "--flow-url and --token-file go together"},
+		"a token that is two":                     {[]string{"locks", "--flow-url", "http://x", "--token-file", file}, 1, "the token in " + file + " must be a token"},
+		"an address of mail":                      {[]string{"locks", "--flow-url", "mailto:x", "--token-file", file}, 1, `--flow-url "mailto:x": must be an http or https address`},
+		"an address of the platform that is none": {[]string{"locks", "--data", broken}, 1, `the address "nowhere" in ` + filepath.Join(broken, "surfaces.json") + " must be an http or https address"},
+		"a lock of no reason":                     {[]string{"lock", "shop-web", "1a2b3c4"}, 1, "--reason"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told bytes.Buffer

@@ -32,16 +32,18 @@ var rules = []rule{
 	{"flowclient/store/sqlite", nil},
 	{"flowclient/gitea/gitcmd", nil},
 	{"flowclient/gitea", []string{"flowclient", "flowclient/gitea/gitcmd"}},
+	{"flowclient/outgoing", nil},
 	{"flowclient/flowtest", []string{"flowclient", "flowclient/window"}},
-	{"flowclient/...", []string{"flowclient", "flowclient/wire", "flowclient/store/sqlite"}},
+	{"flowclient/...", []string{"flowclient", "flowclient/outgoing", "flowclient/wire", "flowclient/store/sqlite"}},
 	{"commands", []string{"bots/markup"}},
-	{"commands/commandstest", []string{"bots/markup", "commands"}},
+	{"commands/commandstest", []string{"bots/markup", "commands", "fixtures/goldenfile"}},
 	{"commands/all", []string{"bots/markup", "commands", "commands/platform", "commands/walkthrough", "flowclient"}},
 	{"commands/...", []string{"bots/markup", "commands", "flowclient"}},
 	{"bots", []string{"bots/markup", "commands"}},
 	{"bots/...", []string{"bots", "bots/markup", "commands"}},
 	{"announcer", []string{"flowclient", "bots/markup"}},
 	{"fixtures", nil},
+	{"fixtures/goldenfile", nil},
 	{"server/web", nil},
 	{"server", []string{"*", "server/..."}},
 	{"server/...", []string{"flowclient", "flowclient/wire", "flowclient/store", "flowclient/store/sqlite", "flowclient/openchoreo", "flowclient/gitea", "flowclient/gitea/gitcmd", "server/web"}},
@@ -49,7 +51,7 @@ var rules = []rule{
 }
 
 // testsMay are packages that any room's tests may import besides: the shipped test kits and the templates.
-var testsMay = []string{"flowclient/flowtest", "commands/commandstest", "bots/botstest", "fixtures"}
+var testsMay = []string{"flowclient/flowtest", "commands/commandstest", "bots/botstest", "fixtures", "fixtures/goldenfile"}
 
 type listed struct {
 	ImportPath                         string

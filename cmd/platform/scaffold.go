@@ -31,7 +31,7 @@ func (s *scaffoldCmd) Run(ctx context.Context, t terminal) error {
 
 func printScaffolded(w io.Writer, s flowclient.Scaffolded, _ time.Time) {
 	rows := newTable("PROJECT", "COMPONENTS", "COMMIT", "REPOSITORY")
-	rows.row(s.Project, strings.Join(s.Components, ", "), short(s.Commit.SHA), s.Repository.CloneURL)
+	rows.row(s.Project, strings.Join(s.Components, ", "), flowclient.ShortSHA(s.Commit.SHA), s.Repository.CloneURL)
 	rows.print(w, "")
 	fmt.Fprintf(w, "\nIts first build is under way; platform status %s shows it arrive in staging.\n", s.Project)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,9 +14,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "rewrite golden files")
+	"platform.dev/platform/fixtures/goldenfile"
+)
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"platform": main})
@@ -30,7 +29,7 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("..", "..", "fixtures", "scripts"),
-		UpdateScripts: *update,
+		UpdateScripts: goldenfile.Update(),
 		Setup: func(e *testscript.Env) error {
 			// Only what a process needs: the person's own settings do not matter.
 			e.Vars = append(e.Vars, "HOME="+e.WorkDir, "DEPLOY="+deploy)

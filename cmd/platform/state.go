@@ -43,4 +43,7 @@ func printState(w io.Writer, s flowclient.State, now time.Time) {
 	if s.PassError != "" {
 		fmt.Fprintf(w, "the last pass failed: %s\n", oneLine(s.PassError))
 	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(w, "note: %s\n", oneLine(note))
+	}
 }

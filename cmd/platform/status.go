@@ -45,13 +45,13 @@ func printStatus(w io.Writer, s projectStatus, now time.Time) {
 	builds := newTable("COMPONENT", "LAST BUILD", "COMMIT", "STATE", "BEGAN")
 	for _, c := range s.Components {
 		for _, e := range c.Environments {
-			rows.row(c.Component, e.Environment, short(e.Commit), standing(e), ago(e.Since, now), e.URL)
+			rows.row(c.Component, e.Environment, flowclient.ShortSHA(e.Commit), standing(e), ago(e.Since, now), e.URL)
 		}
 		if len(c.Environments) == 0 {
 			rows.row(c.Component, "", "", "nothing yet", "", "")
 		}
 		if b := c.LastBuild; b != nil {
-			builds.row(c.Component, b.Run, short(b.Commit), built(*b), ago(&b.CreatedAt, now))
+			builds.row(c.Component, b.Run, flowclient.ShortSHA(b.Commit), built(*b), ago(&b.CreatedAt, now))
 		}
 	}
 	rows.print(w, "the project has no component yet")

@@ -51,5 +51,5 @@ func printSynced(w io.Writer, s flowclient.Synced, _ time.Time) {
 		rows.row(o.File, o.Kind, o.Name, o.Result, o.Why)
 	}
 	rows.print(w, s.Repo+" has no manifests")
-	fmt.Fprintf(w, "\n%s at %s: %d created, %d updated, %d skipped, %d refused\n", s.Repo, short(s.Commit), s.Created, s.Updated, s.Skipped, s.Refused)
+	fmt.Fprintf(w, "\n%s at %s: %d created, %d updated, %d skipped, %d refused\n", s.Repo, flowclient.ShortSHA(s.Commit), s.Created, s.Updated, s.Skipped, s.Refused)
 }

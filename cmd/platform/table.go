@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/flowclient"
 )
 
@@ -42,24 +43,12 @@ func (t *table) print(w io.Writer, none string) {
 	aligned.Flush() // an error of w shows at its next use
 }
 
-// short is a commit as people write it.
-func short(sha string) string { return sha[:min(len(sha), 7)] }
-
-// ago is how long before now an instant was, in one unit; "" for none.
+// ago is how long before now an instant was; "" for none.
 func ago(then *time.Time, now time.Time) string {
 	if then == nil {
 		return ""
 	}
-	switch d := now.Sub(*then); {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", max(int(d.Seconds()), 0))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
-	}
+	return markup.Ago(now.Sub(*then))
 }
 
 // standing is how a component stands in an environment, in a word or two.

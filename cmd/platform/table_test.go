@@ -3,15 +3,12 @@ package main
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/flowclient"
 )
 
@@ -101,13 +98,7 @@ func TestTables(t *testing.T) {
 			var got bytes.Buffer
 			write(&got)
 			file := filepath.Join("..", "..", "fixtures", "golden", "cli", strings.ReplaceAll(name, " ", "-")+".txt")
-			if *update {
-				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-				require.NoError(t, os.WriteFile(file, got.Bytes(), 0o644))
-			}
-			want, err := os.ReadFile(file)
-			require.NoError(t, err)
-			assert.Equal(t, string(want), got.String())
+			goldenfile.Compare(t, file, got.String())
 		})
 	}
 }

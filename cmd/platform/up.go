@@ -18,6 +18,10 @@ type upCmd struct {
 	Rebase      bool   `help:"Choose ports anew and rewrite what is stored with the old ones."`
 	Walkthrough string `help:"Post '@walkthrough TEMPLATE' as a person would, and show what happens." placeholder:"TEMPLATE"`
 	Once        bool   `help:"Exit after the walkthrough: 0 when every step held."`
+
+	MaxReviewEnvs int           `help:"Review environments at one time; 0 for none." default:"2" placeholder:"N"`
+	ReviewTTL     time.Duration `name:"review-ttl" help:"Remove a review environment after so long without activity on its pull request; 0: only when it is closed." default:"0s" placeholder:"DURATION"`
+	OTLP          string        `name:"otlp" help:"Send traces to this receiver as well (OTLP over HTTP), such as http://127.0.0.1:4318." placeholder:"URL"`
 }
 
 // Help is shown by platform up --help.
@@ -33,6 +37,12 @@ func (u *upCmd) Validate() error {
 	if u.Once && u.Walkthrough == "" {
 		return errors.New("--once needs --walkthrough: without one there is nothing to wait for")
 	}
+	if u.MaxReviewEnvs < 0 || u.MaxReviewEnvs > 100 {
+		return fmt.Errorf("--max-review-envs %d: give a number from 0 to 100", u.MaxReviewEnvs)
+	}
+	if u.ReviewTTL < 0 {
+		return fmt.Errorf("--review-ttl %s: give a duration that is not negative", u.ReviewTTL)
+	}
 	if u.PortBase != nil && *u.PortBase != 0 && (*u.PortBase < 1024 || *u.PortBase > 65000) {
 		return fmt.Errorf("--port-base %d: give a port from 1024 to 65000, or 0 for free ones", *u.PortBase)
 	}
@@ -42,12 +52,17 @@ func (u *upCmd) Validate() error {
 // Run serves until ctx ends or, with --once, until the walkthrough has.
 func (u *upCmd) Run(ctx context.Context, t terminal, log *slog.Logger) error {
 	begun := time.Now()
+	reviews := u.MaxReviewEnvs
+	if reviews == 0 {
+		reviews = -1 // none; 0 would be the default
+	}
 	p, err := server.Open(ctx, server.Config{
 		Data:      u.Data,
 		Ports:     server.PortChoice{Base: u.PortBase, Rebase: u.Rebase},
 		Templates: fixtures.Templates(),
-		Now:       time.Now,
-		Log:       log,
+		OTLP:      u.OTLP, MaxReviews: reviews, ReviewTTL: u.ReviewTTL,
+		Now: time.Now,
+		Log: log,
 	})
 	if err != nil {
 		return err

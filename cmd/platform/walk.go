@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"platform.dev/platform/bots"
+	term "platform.dev/platform/bots/terminal"
 	"platform.dev/platform/bots/zulip"
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/server"
@@ -27,7 +28,8 @@ const walker = "walkthrough"
 // platform stopped meanwhile.
 func (u *upCmd) walk(ctx context.Context, t terminal, p *server.Platform, down chan error) (project string, err error) {
 	if !p.Answers(walker) {
-		return "", fmt.Errorf("the walkthrough did not begin: %s", strings.Join(p.Notes(), "; "))
+		about := slices.DeleteFunc(slices.Clone(p.Notes()), func(note string) bool { return !strings.Contains(note, "bot "+walker+" ") })
+		return "", fmt.Errorf("the walkthrough did not begin: %s", strings.Join(about, "; "))
 	}
 	client, err := signIn(p.Path("chat", "developer.zuliprc"))
 	if err != nil {
@@ -74,9 +76,6 @@ func (u *upCmd) walk(ctx context.Context, t terminal, p *server.Platform, down c
 	}
 }
 
-// outcomes are the reactions that a bot puts on a message when it has finished with it.
-var outcomes = []string{bots.ReactionDone, bots.ReactionRefused, bots.ReactionFailed}
-
 // hearsWithin is how long the bot may take to react at all. It reacts within a second of a message.
 const hearsWithin = 30 * time.Second
 
@@ -109,7 +108,7 @@ func (s *walking) hear(e zulip.Event, now time.Time) {
 		s.message(s.seen[e.MessageID], e.Content, now)
 	case e.Type == "reaction" && e.Op == "add":
 		s.noted[e.MessageID] = true
-		if slices.Contains(outcomes, e.Emoji) {
+		if bots.Final(e.Emoji) {
 			s.marks[e.MessageID] = e.Emoji
 		}
 	}
@@ -138,7 +137,7 @@ func (s *walking) place(topic string) {
 // firstLine is a message's title without its mark.
 func firstLine(content string) string {
 	line, _, _ := strings.Cut(content, "\n")
-	return oneLine(strings.TrimSpace(strings.TrimPrefix(line, "⏳")))
+	return oneLine(strings.TrimSpace(term.Render(strings.TrimPrefix(line, "⏳"), plainWidth, false)))
 }
 
 // quietAfter is how long nothing must have come before the last message is taken to be shown.

@@ -40,7 +40,7 @@ func printWhere(w io.Writer, c flowclient.ComponentDelivery, now time.Time) {
 	rows := newTable("ENVIRONMENT", "COMMIT", "STATE", "SINCE", "RELEASE", "PROMOTED BY")
 	commits := map[string]bool{}
 	for _, e := range c.Environments {
-		rows.row(e.Environment, short(e.Commit), standing(e), ago(e.Since, now), e.Release, e.PromotedBy)
+		rows.row(e.Environment, flowclient.ShortSHA(e.Commit), standing(e), ago(e.Since, now), e.Release, e.PromotedBy)
 		if e.Release != "" {
 			commits[e.Commit] = true
 		}

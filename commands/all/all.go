@@ -26,12 +26,12 @@ type Deps struct {
 
 // New makes every command and registers it.
 func New(d Deps) (*commands.Registry, error) {
-	delivery, err := platform.New(platform.Deps{Reader: d.Flow, Promoter: d.Flow, Locker: d.Flow, Now: d.Now})
+	delivery, err := platform.New(platform.Deps{Reader: d.Flow, Promoter: d.Flow, Locker: d.Flow, Reviewer: d.Flow, Differ: d.Flow, Now: d.Now})
 	if err != nil {
 		return nil, err
 	}
 	tour, err := walkthrough.New(walkthrough.Deps{
-		Reader: d.Flow, Author: d.Flow, Promoter: d.Flow, Locker: d.Flow, Walker: d.Flow,
+		Reader: d.Flow, Author: d.Flow, Promoter: d.Flow, Locker: d.Flow, Puller: d.Flow, Walker: d.Flow,
 		Fetch: d.Fetch, Now: d.Now, Stream: d.Stream, Limit: d.Limit,
 	})
 	if err != nil {

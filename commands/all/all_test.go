@@ -35,7 +35,7 @@ func TestTheDocumentsCommandsAreThere(t *testing.T) {
 	var helps []markup.Message // each under the name of its golden files
 	assert.Equal(t, []string{"platform", "walkthrough"}, r.Bots())
 	for bot, verbs := range map[string][]string{
-		"platform":    {"status", "where", "promote", "rollback", "builds", "lock", "unlock", "locks", "help"},
+		"platform":    {"status", "where", "diff", "promote", "rollback", "builds", "lock", "unlock", "locks", "help"},
 		"walkthrough": {"static", "rails", "status", "stop", "teardown", "help"},
 	} {
 		var got []string

@@ -9,30 +9,18 @@ package commandstest
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/fixtures/goldenfile"
 )
 
-// update is the test flag -update. A test binary that has defined it already shares it.
-var update = updateFlag()
-
-func updateFlag() *flag.Flag {
-	if flag.Lookup("update") == nil {
-		flag.Bool("update", false, "rewrite golden files")
-	}
-	return flag.Lookup("update")
-}
-
 // Update tells whether the test was run with -update.
-func Update() bool { return update.Value.String() == "true" }
+func Update() bool { return goldenfile.Update() }
 
 // Width is the terminal width of golden files, in columns.
 const Width = 80
@@ -70,29 +58,7 @@ func Golden(t testing.TB, dir, name string, m markup.Message) {
 		t.Fatalf("render %s: %v", name, err)
 	}
 	for ending, got := range all {
-		compare(t, filepath.Join(dir, name+"."+ending), got)
-	}
-}
-
-// compare checks one golden file, or writes it.
-func compare(t testing.TB, path, got string) {
-	t.Helper()
-	if Update() {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Errorf("%v (run the test with -update to write it)", err)
-		return
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-golden +got):\n%s", path, diff)
+		goldenfile.Compare(t, filepath.Join(dir, name+"."+ending), got)
 	}
 }
 

@@ -20,7 +20,8 @@ func Catalogue() []markup.Message {
 	late.Note = "production runs 1a2b3c4 already: the lock takes nothing out of service there, and refuses only a return to it."
 	all := flowclient.Delivery{Components: []flowclient.ComponentDelivery{s.web, s.api}}
 	return append(s.moves(),
-		statusMessage("shop", all.Components, window, s.now),
+		statusMessage("shop", all.Components, s.reviews(), window, s.now),
+		diffMessage(s.ships(), all.Components, s.now), diffMessage(s.behind(), all.Components, s.now), diffMessage(s.shipped(), all.Components, s.now),
 		whereMessage(s.web, s.now), whereMessage(same, s.now), whereMessage(nowhere, s.now),
 		buildsMessage([]flowclient.Build{s.running, s.pending}, all, s.now), buildsMessage(nil, all, s.now),
 		lockMessage(late, true, s.web.Repository, s.now), lockMessage(s.lock, false, s.web.Repository, s.now),

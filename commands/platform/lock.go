@@ -88,11 +88,11 @@ func lockMessage(l flowclient.Lock, fresh bool, repository string, now time.Time
 		m.Kind, m.Status = "lock.already", markup.Notice
 		m.Title = markup.Spans(commit(repository, l.Commit), markup.T(" of "), markup.C(l.Component), markup.T(" was locked already in "), markup.B(scope(l.Environment)))
 	}
-	fields := []markup.Field{markup.Named("reason", markup.F(l.Reason)), markup.Named("set by", markup.F(l.Who), markup.T(", "+ago(now, l.At)))}
+	fields := []markup.Field{markup.Named("reason", markup.F(l.Reason)), markup.Named("set by", markup.F(l.Who), markup.T(", "+markup.Ago(now.Sub(l.At))))}
 	if len(l.Releases) > 0 {
 		fields = append(fields, markup.Named("releases", codes(l.Releases)...))
 	}
-	unlock := "@" + Bot + " unlock " + l.Component + " " + short(l.Commit)
+	unlock := "@" + Bot + " unlock " + l.Component + " " + flowclient.ShortSHA(l.Commit)
 	if l.Environment != "" {
 		unlock += " --to " + l.Environment
 	}

@@ -47,7 +47,7 @@ func locksMessage(all []flowclient.Lock, d flowclient.Delivery, project string, 
 			continue
 		}
 		items = append(items, markup.Spans(markup.C(l.Component), markup.T(" "), commit(c.Repository, l.Commit), markup.T(" in "), markup.B(scope(l.Environment)),
-			markup.T(": "), markup.F(l.Reason), markup.T(" (set by "), markup.F(l.Who), markup.T(", "+ago(now, l.At)+")")))
+			markup.T(": "), markup.F(l.Reason), markup.T(" (set by "), markup.F(l.Who), markup.T(", "+markup.Ago(now.Sub(l.At))+")")))
 	}
 	var of, in []markup.Span // whose locks these are, where not everybody's
 	if project != "" {

@@ -45,6 +45,16 @@ func names(cs []flowclient.ComponentDelivery) []string {
 	return out
 }
 
+// asked finds the project that a person means in what is deployed now.
+func asked(ctx context.Context, reader deliveries, named string, req commands.Request) (string, flowclient.Delivery, error) {
+	d, err := reader.Delivery(ctx)
+	if err != nil {
+		return "", d, err
+	}
+	name, err := project(d, named, req)
+	return name, d, err
+}
+
 // project finds the project that a person means: the one named, else the one
 // whose stream the command was asked in.
 func project(d flowclient.Delivery, named string, req commands.Request) (string, error) {

@@ -9,21 +9,21 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// shortLength is how many characters of a commit people read.
-const shortLength = 7
-
-// short is a commit as people write it.
-func short(sha string) string { return sha[:min(len(sha), shortLength)] }
-
 // commit shows a commit, as a link where its repository is on the web.
 func commit(repository, sha string) markup.Span {
 	if sha == "" {
 		return markup.T("an unknown commit")
 	}
-	if strings.HasPrefix(repository, "http://") || strings.HasPrefix(repository, "https://") {
-		return markup.L(short(sha), strings.TrimSuffix(repository, ".git")+"/commit/"+sha)
+	if page, ok := repositoryPage(repository); ok {
+		return markup.L(flowclient.ShortSHA(sha), page+"/commit/"+sha)
 	}
-	return markup.C(short(sha))
+	return markup.C(flowclient.ShortSHA(sha))
+}
+
+// repositoryPage is the page of a repository for people, where its clone URL is on the web.
+func repositoryPage(repository string) (page string, ok bool) {
+	ok = strings.HasPrefix(repository, "http://") || strings.HasPrefix(repository, "https://")
+	return strings.TrimSuffix(repository, ".git"), ok
 }
 
 // link shows a text, as a link where there is an address.
@@ -32,22 +32,6 @@ func link(text, url string) markup.Span {
 		return markup.T(text)
 	}
 	return markup.L(text, url)
-}
-
-// ago is how long before now an instant was, in one unit.
-func ago(now, then time.Time) string {
-	d := now.Sub(then)
-	switch {
-	case d < 5*time.Second:
-		return "just now"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
 // counted is a number with its noun.
@@ -64,7 +48,7 @@ func buildPhrase(b flowclient.Build, now time.Time) []markup.Span {
 		if t == nil {
 			return ""
 		}
-		return " " + ago(now, *t)
+		return " " + markup.Ago(now.Sub(*t))
 	}
 	switch b.Phase {
 	case flowclient.BuildSucceeded:
@@ -82,11 +66,11 @@ func buildPhrase(b flowclient.Build, now time.Time) []markup.Span {
 			}
 		}
 		if b.StartedAt != nil {
-			spans = append(spans, markup.T(", started "+ago(now, *b.StartedAt)))
+			spans = append(spans, markup.T(", started "+markup.Ago(now.Sub(*b.StartedAt))))
 		}
 		return spans
 	}
-	return markup.Spans(link("waiting", b.URL), markup.T(", asked for "+ago(now, b.CreatedAt)))
+	return markup.Spans(link("waiting", b.URL), markup.T(", asked for "+markup.Ago(now.Sub(b.CreatedAt))))
 }
 
 // standing is how a component stands in an environment: "ready, 3 min ago".
@@ -105,7 +89,7 @@ func standing(d flowclient.Deployment, now time.Time) []markup.Span {
 		spans = markup.Spans(markup.B("not ready"))
 	}
 	if d.Since != nil {
-		spans = append(spans, markup.T(", "+ago(now, *d.Since)))
+		spans = append(spans, markup.T(", "+markup.Ago(now.Sub(*d.Since))))
 	}
 	return spans
 }

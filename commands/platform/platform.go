@@ -30,17 +30,20 @@ type Deps struct {
 	Reader   flowclient.Reader
 	Promoter flowclient.Promoter
 	Locker   flowclient.Locker
+	Reviewer reviewer
+	Differ   differ
 	Now      func() time.Time
 }
 
 // New gives the bot's commands, in the order in which help lists them.
 func New(d Deps) ([]commands.Command, error) {
-	if d.Reader == nil || d.Promoter == nil || d.Locker == nil || d.Now == nil {
-		return nil, errors.New("platform commands: Reader, Promoter, Locker and Now are needed")
+	if d.Reader == nil || d.Promoter == nil || d.Locker == nil || d.Reviewer == nil || d.Differ == nil || d.Now == nil {
+		return nil, errors.New("platform commands: Reader, Promoter, Locker, Reviewer, Differ and Now are needed")
 	}
 	return []commands.Command{
-		status(d.Reader, d.Now),
+		status(d.Reader, d.Reviewer, d.Now),
 		where(d.Reader, d.Now),
+		diff(d.Differ, d.Reader, d.Now),
 		promote(d.Promoter, d.Reader),
 		rollback(d.Promoter, d.Reader),
 		builds(d.Reader, d.Now),

@@ -34,6 +34,10 @@ type flow struct {
 	promotions []flowclient.Promotion
 	rollbacks  []flowclient.Promotion
 	set, clear []flowclient.LockRequest
+	diffs      []flowclient.ComponentDiff
+	compared   []string
+	reviews    []flowclient.Review
+	unread     error // of Reviews
 }
 
 func (f *flow) Delivery(context.Context) (flowclient.Delivery, error) { return f.delivery, nil }
@@ -68,7 +72,7 @@ func newFlow() *flow {
 
 func ask(t *testing.T, f *flow, in commandstest.Ask) *commandstest.Recorder {
 	t.Helper()
-	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Now: func() time.Time { return now }})
+	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Reviewer: f, Differ: f, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	registry, err := commands.NewRegistry(cmds...)
 	require.NoError(t, err)
@@ -80,7 +84,7 @@ func ask(t *testing.T, f *flow, in commandstest.Ask) *commandstest.Recorder {
 }
 
 func TestDepsAreChecked(t *testing.T) {
-	_, err := platform.New(platform.Deps{Reader: newFlow(), Promoter: newFlow(), Locker: newFlow()})
+	_, err := platform.New(platform.Deps{Reader: newFlow(), Promoter: newFlow(), Locker: newFlow(), Reviewer: newFlow(), Differ: newFlow()})
 	require.ErrorContains(t, err, "Now")
 }
 
@@ -129,6 +133,7 @@ func TestUnknownNamesAreNamedWithWhatComesNear(t *testing.T) {
 	for _, c := range []struct{ text, stream, says string }{
 		{"promote shpo", "", `Project "shpo" does not exist. Did you mean shop?`},
 		{"promote warehouse", "", `Project "warehouse" does not exist. There are blog and shop.`},
+		{"diff shpo", "", `Project "shpo" does not exist. Did you mean shop?`},
 		{"promote", "", "Say which project: blog and shop. In a project's own stream it may be left out."},
 		{"status", "gone", `Project "gone" does not exist. There are blog and shop.`},
 		{"promote shop --component shop-wb", "", `Project shop has no component "shop-wb". Did you mean shop-web?`},
@@ -175,7 +180,7 @@ func TestARefusalIsAnsweredWordForWord(t *testing.T) {
 
 func TestAFaultIsReturned(t *testing.T) {
 	broken := errors.New("control plane: connection refused")
-	for _, text := range []string{"promote shop", "rollback shop shop-web", "lock shop-web 1a2b --reason x", "unlock shop-web 1a2b", "builds"} {
+	for _, text := range []string{"promote shop", "rollback shop shop-web", "lock shop-web 1a2b --reason x", "unlock shop-web 1a2b", "builds", "diff shop"} {
 		f := newFlow()
 		f.err = broken
 		rec := ask(t, f, commandstest.Ask{Text: text})
@@ -231,7 +236,7 @@ func TestInAProjectsStreamLocksSaysWhoseTheyAre(t *testing.T) {
 
 func TestALockThatAnotherSetIsShownAsTheirs(t *testing.T) {
 	f := &theirs{newFlow()}
-	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Now: func() time.Time { return now }})
+	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Reviewer: f, Differ: f, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	rec := commandstest.Run(t, commandstest.Pick(t, cmds, "lock"), commandstest.Ask{Text: "lock shop-web 1a2b3c4 --reason mine"})
 	require.NoError(t, rec.Err)

@@ -24,11 +24,7 @@ func promote(p promoter, reader deliveries) commands.Command {
 		Summary:  "move what staging runs to production",
 		Examples: []string{"promote shop", "promote shop --component shop-web"},
 	}, func(ctx context.Context, req commands.Request, args *promoteArgs, reply commands.Reply) error {
-		d, err := reader.Delivery(ctx)
-		if err != nil {
-			return err
-		}
-		name, err := project(d, args.Project, req)
+		name, d, err := asked(ctx, reader, args.Project, req)
 		if err != nil {
 			return err
 		}

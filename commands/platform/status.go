@@ -21,17 +21,13 @@ type statusArgs struct {
 }
 
 // status shows a project's components over their environments.
-func status(reader statuses, now func() time.Time) commands.Command {
+func status(reader statuses, reviews reviewer, now func() time.Time) commands.Command {
 	return commands.Typed(commands.Command{
 		Bot: Bot, Verb: "status", Effect: commands.Read,
-		Summary:  "show what a project runs where",
+		Summary:  "show what a project runs where, and its review environments",
 		Examples: []string{"status shop"},
 	}, func(ctx context.Context, req commands.Request, args *statusArgs, reply commands.Reply) error {
-		d, err := reader.Delivery(ctx)
-		if err != nil {
-			return err
-		}
-		name, err := project(d, args.Project, req)
+		name, d, err := asked(ctx, reader, args.Project, req)
 		if err != nil {
 			return err
 		}
@@ -39,12 +35,14 @@ func status(reader statuses, now func() time.Time) commands.Command {
 		if err != nil {
 			return err
 		}
-		return reply.Answer(ctx, statusMessage(name, components(d, name), window, now()))
+		cs := components(d, name)
+		return reply.Answer(ctx, statusMessage(name, cs, reviewsOf(ctx, reviews, name, cs, now()), window, now()))
 	})
 }
 
-// statusMessage is a table of a project: a row per component, a column per environment.
-func statusMessage(project string, cs []flowclient.ComponentDelivery, window flowclient.Window, now time.Time) markup.Message {
+// statusMessage is a table of a project: a row per component, a column per
+// environment. Below it are its review environments, where there are any.
+func statusMessage(project string, cs []flowclient.ComponentDelivery, reviews []markup.Block, window flowclient.Window, now time.Time) markup.Message {
 	m := markup.Message{Kind: "status.project", Status: markup.Notice, Title: markup.Spans(markup.B(project), markup.T(" has "+counted(len(cs), "component", "components")))}
 	var environments []string
 	for _, c := range cs {
@@ -71,6 +69,7 @@ func statusMessage(project string, cs []flowclient.ComponentDelivery, window flo
 	if list := troubles(cs); len(list) > 0 {
 		m.Blocks = append(m.Blocks, markup.List(list...))
 	}
+	m.Blocks = append(m.Blocks, reviews...)
 	if window.Sentence != "" {
 		m.Blocks = append(m.Blocks, markup.Text(markup.F(window.Sentence)))
 	}

@@ -60,7 +60,7 @@ func unlockMessage(c flowclient.ComponentDelivery, asked, environment string, cl
 	if len(cleared) == 0 {
 		return markup.Message{
 			Kind: "unlock.nothing", Status: markup.Notice,
-			Title: markup.Spans(markup.T("No lock on "), markup.C(short(asked)), markup.T(" of "), markup.C(c.Component), markup.T(" in "+scope(environment)+" was there to clear")),
+			Title: markup.Spans(markup.T("No lock on "), markup.C(flowclient.ShortSHA(asked)), markup.T(" of "), markup.C(c.Component), markup.T(" in "+scope(environment)+" was there to clear")),
 		}
 	}
 	var items [][]markup.Span

@@ -46,10 +46,13 @@ type sample struct {
 	lock   flowclient.Lock
 	log    []string
 	done   []done
+	pull   flowclient.Pull
+	review flowclient.Review
 }
 
 func newSample() sample {
-	const first, second, repository = "1a2b3c4d5e6f708192a3b4c5d6e7f80912a3b4c5", "9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c", "http://127.0.0.1:3001/platform/static-1"
+	const first, second, head, third, repository = "1a2b3c4d5e6f708192a3b4c5d6e7f80912a3b4c5", "9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c",
+		"5d6e7f80912a3b4c51a2b3c4d5e6f708192a3b4c", "3c4d5e6f708192a3b4c5d6e7f80912a3b4c51a2b", "http://127.0.0.1:3001/platform/static-1"
 	started := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
 	at := func(ms int) *time.Time { t := started.Add(time.Duration(ms) * time.Millisecond); return &t }
 	s := sample{log: []string{"ok    index.html: has one h1", `FAULT index.html:14: link "nowhere.html" leads nowhere: there is no file ./nowhere.html`, "", "1 pages, 5 checks, 1 faults"}}
@@ -69,7 +72,10 @@ func newSample() sample {
 	s.run = &run{bot: &bot{}, steps: staticSteps(), at: 3, w: flowclient.Walkthrough{ID: 1, Template: templateStatic, Project: "static-1", Who: "developer", Started: started, Step: "staging"}}
 	s.run.w.Topic = topic(s.run.w)
 	s.run.s = state{Repository: s.made.Repository, Component: "static-1-web", First: page{"static-1", first}, Second: page{"static-1, second edition", second},
-		Staging: s.deploy.URL, Production: "http://production-static-1.apps.platform.localhost:19080/static-1-web-http"}
+		Proposed: page{"static-1, third edition", head}, Third: page{"static-1, third edition", third}, Pull: 1,
+		Staging: s.deploy.URL, Production: "http://production-static-1.apps.platform.localhost:19080/static-1-web-http", Review: "http://pr-1-static-1.apps.platform.localhost:19080/static-1-web-http"}
+	s.pull = flowclient.Pull{Repo: "platform/static-1", Number: 1, Title: "Change the heading again", State: flowclient.PullOpen, Branch: pullBranch, Head: head, Base: "main", Author: "developer", URL: repository + "/pulls/1"}
+	s.review = flowclient.Review{Project: "static-1", Repo: "platform/static-1", Number: 1, Environment: "pr-1", State: flowclient.ReviewPresent, Head: head, URL: s.run.s.Review, Run: "static-1-web-pr-1-run-5d6e7f80"}
 	return s
 }
 
@@ -84,11 +90,16 @@ func (s *sample) steps() []markup.Message {
 		{Gate: "lock", Component: s.lock.Component, Sentence: refusal.Sentence},
 		{Gate: "window", Pass: true, Sentence: "Production changes to static-1 are allowed at any time."}}
 	pushed := []string{"dist holds:", "       884 bytes  dist/index.html", "pushed 127.0.0.1:10082/static-1/web@sha256:7880cb09cb43"}
+	merged := s.pull
+	merged.State, merged.Merged, merged.MergeCommit = flowclient.PullClosed, true, r.s.Third.Commit
+	reviewed := s.builds[0]
+	reviewed.Run, reviewed.Commit, reviewed.URL = s.review.Run, s.pull.Head, "http://127.0.0.1:10081/runs/"+s.review.Run
 	var out []markup.Message
 	for i, o := range []outcome{
 		tellStarted(r), tellScaffolded(r, s.made), tellBuilt(r, s.builds[0], []string{"checkout of 1a2b3c4", "ok    index.html: has one h1", "stamped dist/index.html with 1a2b3c4"}),
 		tellStaging(r, s.deploy, pushed), tellPromoted(r, production, s.moved, pushed), tellChanged(r, c, s.builds[0], s.deploy, pushed), tellLocked(r, s.lock, refusal),
-		tellUnlocked(r, []flowclient.Lock{s.lock}, production, s.moved, pushed), tellRolledBack(r, production, s.moved, pushed), tellBroken(r, c, s.builds[1], s.log),
+		tellUnlocked(r, []flowclient.Lock{s.lock}, production, s.moved, pushed), tellRolledBack(r, production, s.moved, pushed),
+		tellProposed(r, s.pull, s.review, reviewed, pushed), tellMerged(r, merged, s.builds[0], s.deploy, pushed), tellBroken(r, c, s.builds[1], s.log),
 	} {
 		took := time.Duration(i*1300) * time.Millisecond
 		r.at = i

@@ -23,6 +23,7 @@ type flow struct {
 	effects map[string]any // by origin key
 	counts  map[string]int // effects carried out, by kind
 	locks   []flowclient.Lock
+	pulls   []*pull
 	runs    []flowclient.Walkthrough
 	refuse  error                                // of BeginWalkthrough
 	break_  map[string]func(*site) error         // by effect kind, before it is carried out
@@ -30,12 +31,14 @@ type flow struct {
 	wrote   func(what string)                    // told of each durable write
 
 	lostLogs bool // logs cannot be read
+	stays    bool // the gateway goes on answering where a review environment was
 }
 
 // site is one project.
 type site struct {
 	project   string
-	commits   []commit
+	commits   []commit // of main
+	branched  []commit // of other branches
 	builds    []*build
 	bound     map[string]string // environment to commit
 	displaced string
@@ -65,6 +68,9 @@ func (f *flow) wait(ctx context.Context, d time.Duration) error {
 		for _, b := range s.builds {
 			f.advance(s, b)
 		}
+	}
+	for _, p := range f.pulls {
+		f.reconcile(p)
 	}
 	return ctx.Err()
 }
@@ -111,8 +117,16 @@ func (f *flow) Commit(_ context.Context, r flowclient.CommitRequest) (flowclient
 	return effect(f, "commit", r.Origin, s, func() (flowclient.Commit, error) { return f.push(s, r.Message, r.Files), nil })
 }
 
-// push adds a commit and asks for its build.
+// push adds a commit to main and asks for its build.
 func (f *flow) push(s *site, subject string, changes map[string]string) flowclient.Commit {
+	c := f.commit(s, subject, changes)
+	s.commits = append(s.commits, c)
+	f.build(s, s.project+"-web", c.SHA)
+	return c.Commit
+}
+
+// commit makes a commit on top of main's head.
+func (f *flow) commit(s *site, subject string, changes map[string]string) commit {
 	files := map[string]string{}
 	if n := len(s.commits); n > 0 {
 		for path, text := range s.commits[n-1].files {
@@ -124,14 +138,17 @@ func (f *flow) push(s *site, subject string, changes map[string]string) flowclie
 	}
 	sum := sha1.Sum([]byte(fmt.Sprint(s.project, subject, len(s.commits))))
 	sha := hex.EncodeToString(sum[:])
-	c := flowclient.Commit{SHA: sha, Subject: subject, At: f.now, WebURL: "http://git.example/platform/" + s.project + "/commit/" + sha}
-	s.commits = append(s.commits, commit{c, files})
-	run := s.project + "-web-run-" + sha[:8]
+	return commit{flowclient.Commit{SHA: sha, Subject: subject, At: f.now, WebURL: "http://git.example/platform/" + s.project + "/commit/" + sha}, files}
+}
+
+// build asks for the build of a commit.
+func (f *flow) build(s *site, component, sha string) *build {
+	run := component + "-run-" + sha[:8]
 	s.builds = append(s.builds, &build{Build: flowclient.Build{
-		Run: run, Project: s.project, Component: s.project + "-web", Commit: sha, Phase: flowclient.BuildPending, CreatedAt: f.now, URL: "http://workflow.example/runs/" + run,
+		Run: run, Project: s.project, Component: component, Commit: sha, Phase: flowclient.BuildPending, CreatedAt: f.now, URL: "http://workflow.example/runs/" + run,
 		Stages: []flowclient.Task{{Name: "checkout", Phase: flowclient.BuildPending}, {Name: "test", Phase: flowclient.BuildPending}, {Name: "build", Phase: flowclient.BuildPending}, {Name: "publish", Phase: flowclient.BuildPending}},
 	}, log: map[string][]string{}})
-	return c
+	return s.builds[len(s.builds)-1]
 }
 
 var localLink = regexp.MustCompile(`(?:href|src)="([^":]+)"`)
@@ -159,7 +176,9 @@ func (f *flow) advance(s *site, b *build) {
 		}
 	}
 	b.Phase, b.CompletedAt = flowclient.BuildSucceeded, &now
-	s.bound[flowclient.Staging] = b.Commit
+	if b.Component == s.project+"-web" { // autoDeploy: a copy in a review environment has none
+		s.bound[flowclient.Staging] = b.Commit
+	}
 }
 
 // stage does a stage's work and keeps what it printed.
@@ -183,7 +202,7 @@ func (f *flow) stage(s *site, b *build, name string) bool {
 }
 
 func (s *site) at(sha string) commit {
-	for _, c := range s.commits {
+	for _, c := range append(s.commits, s.branched...) {
 		if c.SHA == sha {
 			return c
 		}
@@ -224,9 +243,13 @@ func (f *flow) Delivery(context.Context) (flowclient.Delivery, error) {
 				})
 			}
 		}
-		last := s.builds[len(s.builds)-1].Build
-		last.Stages = append([]flowclient.Task{}, last.Stages...)
-		c.LastBuild = &last
+		for _, b := range s.builds {
+			if b.Component == c.Component {
+				last := b.Build
+				last.Stages = append([]flowclient.Task{}, last.Stages...)
+				c.LastBuild = &last
+			}
+		}
 		d.Components = append(d.Components, c)
 	}
 	return d, nil

@@ -21,7 +21,7 @@ func endedMessage(w flowclient.Walkthrough, stream string) markup.Message {
 	m := markup.Message{Blocks: []markup.Block{markup.Text(markup.T("The whole run: "), markup.P(stream, topic(w)))}}
 	took := ""
 	if w.Ended != nil {
-		took = " in " + span(w.Ended.Sub(w.Started))
+		took = " in " + markup.Took(w.Ended.Sub(w.Started))
 	}
 	switch w.Result {
 	case passed:
@@ -55,7 +55,7 @@ func (r *run) workingMessage(expected, seen string) markup.Message {
 func (r *run) doneMessage(o outcome, took time.Duration) markup.Message {
 	return markup.Message{
 		Kind: "walkthrough." + o.kind, Status: markup.Done,
-		Title:  append(append(markup.Spans(markup.T(r.number())), o.title...), markup.T(" ("+span(took)+")")),
+		Title:  append(append(markup.Spans(markup.T(r.number())), o.title...), markup.T(" ("+markup.Took(took)+")")),
 		Blocks: o.blocks,
 	}
 }
@@ -86,7 +86,7 @@ func (b *bot) closingMessage(w flowclient.Walkthrough, all []done, m *missed) ma
 	out := markup.Message{}
 	took := "0 s"
 	if w.Ended != nil {
-		took = span(w.Ended.Sub(w.Started))
+		took = markup.Took(w.Ended.Sub(w.Started))
 	}
 	switch w.Result {
 	case passed:
@@ -105,7 +105,7 @@ func (b *bot) closingMessage(w flowclient.Walkthrough, all []done, m *missed) ma
 	if len(all) > 0 {
 		var rows [][][]markup.Span
 		for _, d := range all {
-			rows = append(rows, [][]markup.Span{markup.Spans(markup.T(d.Name)), markup.Spans(markup.T(span(d.Took))), separated(d.Links)})
+			rows = append(rows, [][]markup.Span{markup.Spans(markup.T(d.Name)), markup.Spans(markup.T(markup.Took(d.Took))), separated(d.Links)})
 		}
 		out.Blocks = append(out.Blocks, markup.Table([]string{"step", "took", "see"}, rows...))
 	}

@@ -37,7 +37,7 @@ func (r *run) component(ctx context.Context) (flowclient.ComponentDelivery, erro
 
 // build waits until the build of a commit has ended in the phase; the other end is a failure at once.
 func (r *run) build(ctx context.Context, commit, phase string) (b flowclient.Build, err error) {
-	expected := fmt.Sprintf("the build of %s has %s", short(commit), strings.ToLower(phase))
+	expected := fmt.Sprintf("the build of %s has %s", flowclient.ShortSHA(commit), strings.ToLower(phase))
 	err = r.until(ctx, expected, func(ctx context.Context) (bool, string, error) {
 		c, err := r.component(ctx)
 		switch {
@@ -46,7 +46,7 @@ func (r *run) build(ctx context.Context, commit, phase string) (b flowclient.Bui
 		case c.LastBuild == nil:
 			return false, "no build has started", nil
 		case c.LastBuild.Commit != commit:
-			return false, "the newest build is of " + short(c.LastBuild.Commit), nil
+			return false, "the newest build is of " + flowclient.ShortSHA(c.LastBuild.Commit), nil
 		}
 		b = *c.LastBuild
 		switch b.Phase {
@@ -87,7 +87,7 @@ func (r *run) shows(ctx context.Context, environment string, want page) (d flowc
 		case d.Release == "":
 			return false, environment + " runs nothing yet", nil
 		case d.Commit != want.Commit:
-			return false, environment + " runs " + short(d.Commit), nil
+			return false, environment + " runs " + flowclient.ShortSHA(d.Commit), nil
 		case !d.Ready:
 			return false, strings.TrimSpace(environment + " is not ready: " + d.Reason + " " + d.Message), nil
 		}
@@ -195,7 +195,7 @@ func buildFields(r *run, b flowclient.Build) []markup.Field {
 		}
 		stages = append(stages, markup.C(s.Name))
 		if s.StartedAt != nil && s.CompletedAt != nil {
-			stages = append(stages, markup.T(" "+span(s.CompletedAt.Sub(*s.StartedAt))))
+			stages = append(stages, markup.T(" "+markup.Took(s.CompletedAt.Sub(*s.StartedAt))))
 		} else if s.Phase != "" {
 			stages = append(stages, markup.T(" "+strings.ToLower(s.Phase)))
 		}
@@ -212,7 +212,7 @@ func pageFields(r *run, d flowclient.Deployment, p page) markup.Block {
 	return markup.Fields(
 		markup.Named("page", link("open "+d.Environment, d.URL)),
 		markup.Named("heading", markup.F(p.Heading)),
-		markup.Named("commit", link(short(p.Commit), r.commitURL(p.Commit))),
+		markup.Named("commit", link(flowclient.ShortSHA(p.Commit), r.commitURL(p.Commit))),
 		markup.Named("release", markup.C(d.Release), markup.T(" bound as "), markup.C(d.Binding)),
 	)
 }
@@ -232,5 +232,5 @@ func movedText(o flowclient.Outcome) markup.Block {
 
 // environmentRow is one environment in a table.
 func environmentRow(name, url string, p page, commitURL string) [][]markup.Span {
-	return [][]markup.Span{markup.Spans(link(name, url)), markup.Spans(markup.F(p.Heading)), markup.Spans(link(short(p.Commit), commitURL))}
+	return [][]markup.Span{markup.Spans(link(name, url)), markup.Spans(markup.F(p.Heading)), markup.Spans(link(flowclient.ShortSHA(p.Commit), commitURL))}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
+
+	"platform.dev/platform/flowclient"
 )
 
 // page is what a visitor sees of a site: its one heading, and the commit that its build stamped on it.
@@ -20,7 +22,9 @@ type page struct {
 }
 
 // String tells a page apart from others for people.
-func (p page) String() string { return fmt.Sprintf("%q at commit %s", p.Heading, short(p.Commit)) }
+func (p page) String() string {
+	return fmt.Sprintf("%q at commit %s", p.Heading, flowclient.ShortSHA(p.Commit))
+}
 
 //go:embed page.html
 var pageText string

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"platform.dev/platform/bots/markup"
@@ -45,8 +44,12 @@ type state struct {
 	Component  string                `json:"component"`
 	First      page                  `json:"first"`
 	Second     page                  `json:"second"`
-	Staging    string                `json:"staging"`    // address
-	Production string                `json:"production"` // address
+	Proposed   page                  `json:"proposed"` // by the pull request
+	Third      page                  `json:"third"`    // as it was merged
+	Pull       int                   `json:"pull,omitempty"`
+	Staging    string                `json:"staging"`          // address
+	Production string                `json:"production"`       // address
+	Review     string                `json:"review,omitempty"` // address, while there was one
 }
 
 // run is one walkthrough under way.
@@ -208,22 +211,4 @@ func (r *run) number() string {
 // origin is where an effect of a step comes from: the same after a restart.
 func (r *run) origin(effect string) flowclient.Origin {
 	return flowclient.Origin{Key: r.req.Key + "/" + effect, Who: r.req.Who.Persona, Link: r.req.Link}
-}
-
-// short is a commit as people write it.
-func short(sha string) string { return sha[:min(len(sha), 7)] }
-
-// span writes how long something took: "14 ms", "4.2 s", "1 min 5 s".
-func span(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return strings.TrimSuffix(fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60), " 0 s")
-	}
-	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }

@@ -16,7 +16,7 @@ const templateStatic = "static"
 func (b *bot) static() commands.Command {
 	return commands.Command{
 		Bot: Bot, Verb: "static", Effect: commands.Write, Action: ActionRun,
-		Summary:  "take a static site from an empty repository to a rollback, step by step",
+		Summary:  "take a static site from an empty repository through a rollback and a pull request, step by step",
 		Examples: []string{"static"},
 		Run: func(ctx context.Context, req commands.Request, reply commands.Reply) error {
 			w, err := b.Walker.BeginWalkthrough(ctx, req.Key, templateStatic, req.Who.Persona)

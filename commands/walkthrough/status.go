@@ -41,7 +41,7 @@ func statusMessage(runs []flowclient.Walkthrough, stream string, now time.Time) 
 			}
 			m.Blocks = []markup.Block{markup.Fields(
 				markup.Named("step", markup.T(step)),
-				markup.Named("started by", markup.F(w.Who), markup.T(", "+span(now.Sub(w.Started))+" ago")),
+				markup.Named("started by", markup.F(w.Who), markup.T(", "+markup.Ago(now.Sub(w.Started)))),
 				markup.Named("read along", markup.P(stream, topic(w))),
 			)}
 			continue
@@ -49,7 +49,7 @@ func statusMessage(runs []flowclient.Walkthrough, stream string, now time.Time) 
 		if len(past) == maxShown {
 			continue
 		}
-		item := markup.Spans(markup.P(stream, topic(w)), markup.T(" "), markup.B(w.Result), markup.T(" after "+span(w.Ended.Sub(w.Started))))
+		item := markup.Spans(markup.P(stream, topic(w)), markup.T(" "), markup.B(w.Result), markup.T(" after "+markup.Took(w.Ended.Sub(w.Started))))
 		if w.Message != "" {
 			item = append(item, markup.T(": "), markup.F(w.Message))
 		}

@@ -28,6 +28,8 @@ func staticSteps() []step {
 		{"locked", "the commit is locked", "its promotion is refused with the reason and who", locked},
 		{"unlocked", "the lock is cleared and the commit promoted", "production shows the change", unlocked},
 		{"rolledback", "production is rolled back", "production shows the first page again", rolledBack},
+		{"proposed", "a pull request changes the page", "its review environment shows the change and staging does not", proposed},
+		{"merged", "the pull request is merged", "its review environment is gone and staging shows the change", merged},
 		{"broken", "a push breaks its own tests", "its build fails in a stage of its own and staging is unchanged", broken},
 	}
 }
@@ -166,7 +168,7 @@ func rolledBack(ctx context.Context, r *run) (outcome, error) {
 
 // broken pushes a page whose link leads nowhere, which the project's own tests refuse.
 func broken(ctx context.Context, r *run) (outcome, error) {
-	c, err := r.push(ctx, "broken", "Link to a page that is not there", r.w.Project+", third edition", "nowhere.html")
+	c, err := r.push(ctx, "broken", "Link to a page that is not there", r.w.Project+", fourth edition", "nowhere.html")
 	if err != nil {
 		return outcome{}, err
 	}
@@ -177,7 +179,7 @@ func broken(ctx context.Context, r *run) (outcome, error) {
 	if b.FailedStage == "" {
 		return outcome{}, &missed{Expected: "the build has failed in a stage of its own", Seen: "build " + b.Run + " failed and names no stage: " + b.Message}
 	}
-	if err := r.still(ctx, flowclient.Staging, r.s.Staging, r.s.Second); err != nil {
+	if err := r.still(ctx, flowclient.Staging, r.s.Staging, r.s.Third); err != nil {
 		return outcome{}, err
 	}
 	return tellBroken(r, c, b, r.log(ctx, b.Run, b.FailedStage, lines)), nil

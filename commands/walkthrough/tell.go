@@ -15,7 +15,7 @@ func tellStarted(r *run) outcome {
 		kind:  "started",
 		title: markup.Spans(markup.B(r.w.Project), markup.T(" starts, asked for by "), markup.F(r.w.Who)),
 		blocks: []markup.Block{
-			markup.Text(markup.T("A static site is taken from an empty repository to a rollback. Each step is checked where a visitor would see it:")),
+			markup.Text(markup.T("A static site is taken from an empty repository through a rollback and a pull request. Each step is checked where a visitor would see it:")),
 			markup.List(items...),
 		},
 	}
@@ -28,11 +28,10 @@ func tellScaffolded(r *run, made flowclient.Scaffolded) outcome {
 		title: markup.Spans(markup.B(made.Project), markup.T(" is made from the template "), markup.C(r.w.Template)),
 		blocks: []markup.Block{markup.Fields(
 			markup.Named("repository", link(made.Repository.Name, made.Repository.WebURL)),
-			markup.Named("first commit", link(short(made.Commit.SHA), made.Commit.WebURL), markup.T(" "), markup.F(made.Commit.Subject)),
+			markup.Named("first commit", link(flowclient.ShortSHA(made.Commit.SHA), made.Commit.WebURL), markup.T(" "), markup.F(made.Commit.Subject)),
 			markup.Named("component", markup.C(r.s.Component)),
-			markup.Named("clone it", markup.C("git clone "+made.Repository.CloneURL)),
 		)},
-		links: markup.Spans(link("repository", made.Repository.WebURL), link(short(made.Commit.SHA), made.Commit.WebURL)),
+		links: markup.Spans(link("repository", made.Repository.WebURL), link(flowclient.ShortSHA(made.Commit.SHA), made.Commit.WebURL)),
 	}
 }
 
@@ -72,19 +71,19 @@ func tellChanged(r *run, c flowclient.Commit, b flowclient.Build, d flowclient.D
 		kind:  "changed",
 		title: markup.Spans(markup.T("a second push reaches staging, and only staging")),
 		blocks: []markup.Block{
-			markup.Fields(append(buildFields(r, b), markup.Named("commit", link(short(c.SHA), c.WebURL), markup.T(" "), markup.F(c.Subject)))...),
+			markup.Fields(append(buildFields(r, b), markup.Named("commit", link(flowclient.ShortSHA(c.SHA), c.WebURL), markup.T(" "), markup.F(c.Subject)))...),
 			markup.Table([]string{"environment", "heading", "commit"},
 				environmentRow("staging", d.URL, r.s.Second, c.WebURL),
 				environmentRow("production", r.s.Production, r.s.First, r.commitURL(r.s.First.Commit))),
 			logSpoiler("", log),
 		},
-		links: markup.Spans(link(short(c.SHA), c.WebURL), link(b.Run, b.URL)),
+		links: markup.Spans(link(flowclient.ShortSHA(c.SHA), c.WebURL), link(b.Run, b.URL)),
 	}
 }
 
 // tellLocked shows the lock and the refusal, with what each gate said.
 func tellLocked(r *run, lock flowclient.Lock, refusal *flowclient.Refusal) outcome {
-	locked := link(short(lock.Commit), r.commitURL(lock.Commit))
+	locked := link(flowclient.ShortSHA(lock.Commit), r.commitURL(lock.Commit))
 	o := outcome{
 		kind:  "locked",
 		title: markup.Spans(markup.T("the commit is locked, and its promotion refused")),
@@ -115,7 +114,7 @@ func tellLocked(r *run, lock flowclient.Lock, refusal *flowclient.Refusal) outco
 func tellUnlocked(r *run, cleared []flowclient.Lock, d flowclient.Deployment, moved flowclient.Outcome, log []string) outcome {
 	text := markup.Text(markup.T("The lock was cleared before."))
 	if len(cleared) > 0 {
-		text = markup.Text(markup.T("Cleared the lock of "), markup.C(short(cleared[0].Commit)), markup.T(" set by "), markup.F(cleared[0].Who), markup.T("."))
+		text = markup.Text(markup.T("Cleared the lock of "), markup.C(flowclient.ShortSHA(cleared[0].Commit)), markup.T(" set by "), markup.F(cleared[0].Who), markup.T("."))
 	}
 	return outcome{
 		kind:   "unlocked",
@@ -142,12 +141,12 @@ func tellBroken(r *run, c flowclient.Commit, b flowclient.Build, log []string) o
 		title: markup.Spans(markup.T("a push breaks its own tests, and goes no further")),
 		blocks: []markup.Block{
 			markup.Fields(append(buildFields(r, b),
-				markup.Named("commit", link(short(c.SHA), c.WebURL), markup.T(" "), markup.F(c.Subject)),
+				markup.Named("commit", link(flowclient.ShortSHA(c.SHA), c.WebURL), markup.T(" "), markup.F(c.Subject)),
 				markup.Named("failed stage", markup.C(b.FailedStage), markup.T(" "), markup.F(b.Message)),
-				markup.Named("staging", markup.T("still shows "), link(short(r.s.Second.Commit), r.s.Staging)),
+				markup.Named("staging", markup.T("still shows "), link(flowclient.ShortSHA(r.s.Third.Commit), r.s.Staging)),
 			)...),
 			logSpoiler(b.FailedStage, log),
 		},
-		links: markup.Spans(link(short(c.SHA), c.WebURL), link(b.Run, b.URL)),
+		links: markup.Spans(link(flowclient.ShortSHA(c.SHA), c.WebURL), link(b.Run, b.URL)),
 	}
 }

@@ -19,7 +19,7 @@ func TestThePagesPassTheTemplatesOwnTestsExceptTheBrokenOne(t *testing.T) {
 	f := newFlow()
 	require.NoError(t, say(t, f, "static").Err)
 	pushed := f.sites["static-1"].commits
-	require.Len(t, pushed, 3)
+	require.Len(t, pushed, 4)
 	for _, c := range []struct {
 		name    string
 		page    string // "" for the template's own
@@ -28,7 +28,8 @@ func TestThePagesPassTheTemplatesOwnTestsExceptTheBrokenOne(t *testing.T) {
 	}{
 		{"the template's page", "", "static-1", ""},
 		{"the second page", pushed[1].files["index.html"], "static-1, second edition", ""},
-		{"the broken page", pushed[2].files["index.html"], "", `index.html:14: link "nowhere.html" leads nowhere`},
+		{"the merged page", pushed[2].files["index.html"], "static-1, third edition", ""},
+		{"the broken page", pushed[3].files["index.html"], "", `index.html:14: link "nowhere.html" leads nowhere`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := checkout(t, c.page)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"platform.dev/platform/bots/markup"
 )
 
 // missed is a step that did not hold: what was expected, and what was seen instead.
@@ -41,7 +43,7 @@ func (r *run) until(ctx context.Context, expected string, look look) error {
 			return nil
 		}
 		if !r.bot.Now().Before(end) {
-			return &missed{Expected: fmt.Sprintf("%s within %s", expected, span(r.bot.Limit)), Seen: seen}
+			return &missed{Expected: fmt.Sprintf("%s within %s", expected, markup.Took(r.bot.Limit)), Seen: seen}
 		}
 		if err := r.waiting(ctx, expected, seen); err != nil {
 			return err

@@ -1,7 +1,7 @@
 // Package walkthrough is the bot "walkthrough": it takes a project through its
-// whole life, from an empty repository to a rollback, in front of everybody:
-// one topic per run, one message per step, each step checked against what a
-// visitor of the page would see. A run survives a restart: asked again with
+// whole life, from an empty repository through a rollback and a pull request,
+// in front of everybody: one topic per run, one message per step, each step
+// checked against what a visitor of the page would see. A run survives a restart: asked again with
 // the same request key it goes on at the step it had reached.
 //
 // It knows nothing of any chat, nor of how the flow controller, the git server
@@ -38,6 +38,7 @@ const (
 // reader is the part of flowclient.Reader that a run watches.
 type reader interface {
 	Delivery(ctx context.Context) (flowclient.Delivery, error)
+	Build(ctx context.Context, run string) (flowclient.Build, error)
 	BuildLog(ctx context.Context, run, stage string, last int) ([]string, error)
 }
 
@@ -47,13 +48,21 @@ type locker interface {
 	ClearLock(ctx context.Context, r flowclient.LockRequest) ([]flowclient.Lock, error)
 }
 
-// Deps is what a walkthrough acts on. Reader, Author, Promoter, Locker, Walker,
-// Fetch and Now are needed; the others have defaults.
+// puller is the part of flowclient.Puller that a run calls.
+type puller interface {
+	OpenPull(ctx context.Context, r flowclient.PullRequest) (flowclient.Pull, error)
+	Merge(ctx context.Context, r flowclient.MergeRequest) (flowclient.Pull, error)
+	Reviews(ctx context.Context) ([]flowclient.Review, error)
+}
+
+// Deps is what a walkthrough acts on. Reader, Author, Promoter, Locker, Puller,
+// Walker, Fetch and Now are needed; the others have defaults.
 type Deps struct {
 	Reader   reader
 	Author   flowclient.Author
 	Promoter flowclient.Promoter
 	Locker   locker
+	Puller   puller
 	Walker   flowclient.Walker
 
 	// Fetch GETs a page as a visitor would, through the gateway.
@@ -77,8 +86,8 @@ type bot struct {
 
 // New gives the bot's commands, in the order in which help lists them.
 func New(d Deps) ([]commands.Command, error) {
-	if d.Reader == nil || d.Author == nil || d.Promoter == nil || d.Locker == nil || d.Walker == nil || d.Fetch == nil || d.Now == nil {
-		return nil, errors.New("walkthrough commands: Reader, Author, Promoter, Locker, Walker, Fetch and Now are needed")
+	if d.Reader == nil || d.Author == nil || d.Promoter == nil || d.Locker == nil || d.Puller == nil || d.Walker == nil || d.Fetch == nil || d.Now == nil {
+		return nil, errors.New("walkthrough commands: Reader, Author, Promoter, Locker, Puller, Walker, Fetch and Now are needed")
 	}
 	if d.Wait == nil {
 		d.Wait = wait

@@ -27,7 +27,7 @@ func TestEveryMessageOfThisPackageHasItsGoldens(t *testing.T) {
 func bot(t *testing.T, f *flow) []commands.Command {
 	t.Helper()
 	cmds, err := walkthrough.New(walkthrough.Deps{
-		Reader: f, Author: f, Promoter: f, Locker: f, Walker: f, Fetch: f.fetch, Now: func() time.Time { return f.now }, Wait: f.wait, Limit: 10 * time.Second,
+		Reader: f, Author: f, Promoter: f, Locker: f, Puller: f, Walker: f, Fetch: f.fetch, Now: func() time.Time { return f.now }, Wait: f.wait, Limit: 10 * time.Second,
 	})
 	require.NoError(t, err)
 	return cmds
@@ -50,8 +50,11 @@ func kinds(rec *commandstest.Recorder) []string {
 
 var allSteps = []string{
 	"walkthrough.started", "walkthrough.scaffolded", "walkthrough.built", "walkthrough.staging", "walkthrough.promoted", "walkthrough.changed",
-	"walkthrough.locked", "walkthrough.unlocked", "walkthrough.rolledback", "walkthrough.broken", "walkthrough.closing.passed",
+	"walkthrough.locked", "walkthrough.unlocked", "walkthrough.rolledback", "walkthrough.proposed", "walkthrough.merged", "walkthrough.broken", "walkthrough.closing.passed",
 }
+
+// effects are those of a walkthrough that held, each once.
+var effects = map[string]int{"scaffold": 1, "commit": 2, "promote": 2, "rollback": 1, "lock": 1, "unlock": 1, "pull": 1, "merge": 1}
 
 func TestDepsAreChecked(t *testing.T) {
 	_, err := walkthrough.New(walkthrough.Deps{})
@@ -74,7 +77,7 @@ func TestAWalkthroughHoldsStepByStep(t *testing.T) {
 	commandstest.Complete(t, "../../fixtures/golden/walkthrough", told)
 	assert.Equal(t, "walkthrough.began", rec.Progress[0].Kind)
 	assert.Equal(t, "walkthrough.ended.passed", rec.Answer().Kind)
-	assert.Equal(t, map[string]int{"scaffold": 1, "commit": 2, "promote": 2, "rollback": 1, "lock": 1, "unlock": 1}, f.counts)
+	assert.Equal(t, effects, f.counts)
 	require.Len(t, f.runs, 1)
 	assert.Equal(t, "passed", f.runs[0].Result)
 	assert.NotNil(t, f.runs[0].Ended)
@@ -122,7 +125,7 @@ func TestEveryStepThatBuiltOrMovedSomethingFoldsRealLinesAway(t *testing.T) {
 			}
 		}
 	}
-	for _, step := range []string{"built", "staging", "promoted", "changed", "unlocked", "rolledback", "broken"} {
+	for _, step := range []string{"built", "staging", "promoted", "changed", "unlocked", "rolledback", "proposed", "merged", "broken"} {
 		assert.Positive(t, folded[step], step)
 	}
 }
@@ -209,6 +212,42 @@ func TestAStepThatDoesNotHoldSaysWhatWasExpectedAndSeen(t *testing.T) {
 		{"a promotion that always waits", "promoted", "production: it is not Ready", func(f *flow) {
 			f.break_["promote"] = func(*site) error { return errors.New("production: it is not Ready") }
 		}},
+		{"a review environment that shows something else", "proposed", `pr-1 shows "static-1, other" at commit`, func(f *flow) {
+			f.pages = func(url, body string) string {
+				if strings.Contains(url, "//pr-1-") {
+					return strings.ReplaceAll(body, "third edition", "other")
+				}
+				return body
+			}
+		}},
+		{"a pull request that reaches staging", "proposed", `"static-1, third edition" at commit`, func(f *flow) {
+			f.pages = func(url, body string) string {
+				if len(f.pulls) > 0 && strings.Contains(url, "//staging-") {
+					return strings.ReplaceAll(f.sites["static-1"].at(f.pulls[0].Head).files["index.html"], "@COMMIT@", f.pulls[0].Head)
+				}
+				return body
+			}
+		}},
+		{"a review environment that cannot be built", "proposed", "pr-1 is failed: static-1-web: its build failed in stage test", func(f *flow) {
+			f.wrote = func(what string) {
+				if what == "pull" {
+					delete(f.sites["static-1"].branched[0].files, "style.css")
+				}
+			}
+		}},
+		{"no place for a review environment", "proposed", "#1 has no review environment yet", func(f *flow) {
+			f.wrote = func(what string) {
+				if what == "pull" {
+					f.pulls[0].State = "" // looked at by nobody
+				}
+			}
+		}},
+		{"a merge refused", "merged", "#1 cannot be merged: it conflicts with main.", func(f *flow) {
+			f.break_["merge"] = func(*site) error { return flowclient.Refuse("#1 cannot be merged: it conflicts with main.") }
+		}},
+		{"a review environment that answers on", "merged", "-web-http answers 200", func(f *flow) {
+			f.stays = true
+		}},
 		{"a first build that fails", "built", "has failed: exit status 1", func(f *flow) {
 			f.wrote = func(what string) {
 				if what == "scaffold" {
@@ -270,7 +309,7 @@ func TestARunInterruptedAtAnyWriteGoesOnInItsTopicAndDoublesNothing(t *testing.T
 		writes++
 		killed(t, f, rec, 0)
 		require.Equal(t, allSteps, kinds(rec), "killed at write %d", n)
-		require.Equal(t, map[string]int{"scaffold": 1, "commit": 2, "promote": 2, "rollback": 1, "lock": 1, "unlock": 1}, f.counts, "killed at write %d", n)
+		require.Equal(t, effects, f.counts, "killed at write %d", n)
 		require.Len(t, f.runs, 1)
 		require.Equal(t, "passed", f.runs[0].Result, "killed at write %d", n)
 		require.Equal(t, "walkthrough.ended.passed", rec.Answer().Kind)
@@ -280,7 +319,7 @@ func TestARunInterruptedAtAnyWriteGoesOnInItsTopicAndDoublesNothing(t *testing.T
 		}
 		require.Len(t, topics, 1)
 	}
-	assert.GreaterOrEqual(t, writes, 1+10+8+1, "beginning, steps, effects, end")
+	assert.GreaterOrEqual(t, writes, 1+12+10+1, "beginning, steps, effects, end")
 }
 
 func TestStopEndsTheRunUnderWay(t *testing.T) {
@@ -322,7 +361,7 @@ func TestACommandsOwnTimeLimitEndsTheRunAsFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFlow()
 		cmds, err := walkthrough.New(walkthrough.Deps{
-			Reader: f, Author: f, Promoter: f, Locker: f, Walker: f, Fetch: f.fetch, Now: func() time.Time { return f.now },
+			Reader: f, Author: f, Promoter: f, Locker: f, Puller: f, Walker: f, Fetch: f.fetch, Now: func() time.Time { return f.now },
 			Wait: func(ctx context.Context, d time.Duration) error {
 				select {
 				case <-ctx.Done():

@@ -26,7 +26,9 @@ var reviewActs = map[string]act{
 		check: func(t *testing.T, s *site, out any) {
 			p, ok := out.(flowclient.Pull)
 			require.True(t, ok)
-			trace, err := s.Journal.(Memory).Recall(s.ctx(), p.Head)
+			memory, ok := s.Journal.(Memory)
+			require.True(t, ok)
+			trace, err := memory.Recall(s.ctx(), p.Head)
 			require.NoError(t, err)
 			assert.NotEmpty(t, trace)
 			assert.Equal(t, 1, p.Number)
@@ -132,7 +134,12 @@ var reviewActs = map[string]act{
 	},
 }
 
-func (s *site) plane() *Plane { return s.ControlPlane.(*Plane) }
+func (s *site) plane() *Plane {
+	s.t.Helper()
+	p, ok := s.ControlPlane.(*Plane)
+	require.True(s.t, ok)
+	return p
+}
 
 // opened opens the n-th pull request, of the branch feature-n.
 func (s *site) opened(n int) {

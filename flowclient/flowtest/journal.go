@@ -37,6 +37,10 @@ func Journal(t *testing.T, open func(t *testing.T) (m Memory, reopen func() Memo
 		"a release counts from when it was first seen":    seenSince,
 		"a clock that goes backwards shortens no soak":    clockBackwards,
 		"one walkthrough is under way at a time":          runOnce,
+		"pull requests are pointed at and looked at":      pullsRemembered,
+		"applied manifests are replaced one by one":       manifestsRemembered,
+		"a commit's first trace is kept":                  tracesRemembered,
+		"history is read by project and by trace":         historyRead,
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, reopen := open(t)

@@ -22,6 +22,7 @@ type repo struct {
 	keys    map[string]flowclient.Commit
 	hooks   map[string]flowclient.Hook
 	pulls   []*pulled // by number, from 1
+	labels  []string
 }
 
 func newRepo() *repo {

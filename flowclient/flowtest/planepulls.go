@@ -14,9 +14,10 @@ import (
 // pulled is a pull request in memory.
 type pulled struct {
 	flowclient.Pull
-	comments map[string]string
-	edits    int // how often a comment was written
+	comments []comment // in the order in which they were made
 }
+
+type comment struct{ key, text string }
 
 // Told has every change of a pull request delivered, as a git server's hook does.
 func (p *Plane) Told(deliver func(flowclient.PullDelivery)) {
@@ -56,6 +57,9 @@ func (p *Plane) pull(repo string, number int) (*repo, *pulled, error) {
 func (p *Plane) EnsurePull(_ context.Context, repo, branch, base, title, _ string) (made flowclient.Pull, err error) {
 	p.mu.Lock()
 	defer p.unlock()
+	if err := firstOf(repoNamed(repo), branchNamed("branch", branch), branchNamed("base", base), texted("title", title, 250)); err != nil {
+		return made, err
+	}
 	return made, p.writing("ensure pull", func() error {
 		r := p.repos[repo]
 		if r == nil || r.heads[branch] == "" || r.heads[base] == "" {
@@ -69,7 +73,7 @@ func (p *Plane) EnsurePull(_ context.Context, repo, branch, base, title, _ strin
 		}
 		number := len(r.pulls) + 1
 		one := &pulled{Pull: flowclient.Pull{Repo: repo, Number: number, Title: title, State: flowclient.PullOpen, Branch: branch, Head: r.heads[branch],
-			Base: base, Author: "developer", URL: fmt.Sprintf("%s/pulls/%d", p.repository(repo).WebURL, number), Updated: p.Now()}, comments: map[string]string{}}
+			Base: base, Author: "developer", URL: fmt.Sprintf("%s/pulls/%d", p.repository(repo).WebURL, number), Updated: p.Now()}}
 		r.pulls = append(r.pulls, one)
 		made = one.Pull
 		p.tell(one, "opened")
@@ -83,6 +87,12 @@ func (p *Plane) Pull(_ context.Context, repo string, number int) (flowclient.Pul
 	defer p.mu.Unlock()
 	if p.dead {
 		return flowclient.Pull{}, ErrCrashed
+	}
+	if number < 1 {
+		return flowclient.Pull{}, &flowclient.Invalid{Field: "number", Value: fmt.Sprint(number), Why: "must be 1 or more"}
+	}
+	if err := repoNamed(repo); err != nil {
+		return flowclient.Pull{}, err
 	}
 	_, one, err := p.pull(repo, number)
 	if err != nil {
@@ -121,20 +131,26 @@ func (p *Plane) OpenPulls(_ context.Context, repo string) ([]flowclient.Pull, er
 func (p *Plane) MergePull(_ context.Context, repo string, number int, head string) (merged flowclient.Pull, err error) {
 	p.mu.Lock()
 	defer p.unlock()
+	if head != "" && len(head) != 40 {
+		return merged, &flowclient.Invalid{Field: "head", Value: head, Why: "must be a whole SHA"}
+	}
 	return merged, p.writing("merge", func() error {
 		r, one, err := p.pull(repo, number)
 		switch {
 		case err != nil:
 			return err
+		case one.Merged:
+			merged = one.read()
+			return nil
 		case one.State != flowclient.PullOpen:
-			return flowclient.Refuse("%s#%d is not open.", repo, number)
+			return flowclient.Refuse("%s#%d is closed; reopen it, then merge it.", repo, number)
 		case head != "" && head != one.Head:
-			return flowclient.Refuse("the head of %s#%d is %s by now; look at it and merge again.", repo, number, one.Head)
+			return flowclient.Refuse("%s#%d is at %.10s now, not at %.10s; look at what was pushed, and merge that.", repo, number, one.Head, head)
 		}
 		ours, theirs := r.heads[one.Base], one.Head
 		tree, conflict := r.merge(ours, theirs)
 		if conflict != "" {
-			return flowclient.Refuse("%s#%d conflicts with %s in %s; resolve that and merge again.", repo, number, one.Base, conflict)
+			return flowclient.Refuse("%s#%d conflicts with %s in %s; merge %s into %s, resolve that, push, and merge again.", repo, number, one.Base, conflict, one.Base, one.Branch)
 		}
 		before := slices.Clone(r.history[ours])
 		before = append(before, r.missing(ours, theirs)...)
@@ -183,14 +199,45 @@ func (r *repo) merge(ours, theirs string) (tree map[string]string, conflict stri
 func (p *Plane) Comment(_ context.Context, repo string, number int, key, text string) error {
 	p.mu.Lock()
 	defer p.unlock()
+	err := firstOf(texted("key", key, 100), texted("text", text, 60<<10))
+	if err == nil && (strings.Contains(key, "-->") || strings.Contains(key, "\n")) {
+		err = &flowclient.Invalid{Field: "key", Value: key, Why: "must be a name"}
+	}
+	if err != nil {
+		return err
+	}
 	return p.writing("comment", func() error {
 		_, one, err := p.pull(repo, number)
-		if err != nil || one.comments[key] == text {
+		if err != nil {
 			return err
 		}
-		one.comments[key] = text
-		one.edits++
 		one.Updated = p.Now()
+		for i := range one.comments {
+			if one.comments[i].key == key {
+				one.comments[i].text = text
+				return nil
+			}
+		}
+		one.comments = append(one.comments, comment{key, text})
+		return nil
+	})
+}
+
+// EnsureLabel gives a repository a label, once.
+func (p *Plane) EnsureLabel(_ context.Context, repo string, l flowclient.Label) error {
+	p.mu.Lock()
+	defer p.unlock()
+	if err := firstOf(repoNamed(repo), texted("name", l.Name, 50)); err != nil {
+		return err
+	}
+	return p.writing("ensure label", func() error {
+		r := p.repos[repo]
+		if r == nil {
+			return &flowclient.NotFound{Kind: "repository", Name: repo}
+		}
+		if !slices.Contains(r.labels, l.Name) {
+			r.labels = append(r.labels, l.Name)
+		}
 		return nil
 	})
 }
@@ -199,12 +246,24 @@ func (p *Plane) Comment(_ context.Context, repo string, number int, key, text st
 func (p *Plane) DeleteBranch(_ context.Context, repo, branch string) error {
 	p.mu.Lock()
 	defer p.unlock()
+	if err := branchNamed("branch", branch); err != nil {
+		return err
+	}
 	return p.writing("delete branch", func() error {
 		r := p.repos[repo]
-		if r == nil || r.heads[branch] == "" {
+		switch {
+		case r == nil || r.heads[branch] == "":
 			return &flowclient.NotFound{Kind: "branch", Name: branch}
+		case branch == "main":
+			return flowclient.Refuse("%s is the default branch of %s; make another one that first.", branch, repo)
 		}
 		delete(r.heads, branch)
+		for _, one := range r.pulls {
+			if one.Branch == branch && one.State == flowclient.PullOpen {
+				one.State, one.Updated = flowclient.PullClosed, p.Now()
+				p.tell(one, "closed")
+			}
+		}
 		return nil
 	})
 }
@@ -213,16 +272,22 @@ func (p *Plane) DeleteBranch(_ context.Context, repo, branch string) error {
 func (p *Plane) Compare(_ context.Context, repo, base, head string, limit int) ([]flowclient.Commit, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := firstOf(repoNamed(repo), branchNamed("base", base), branchNamed("head", head)); err != nil {
+		return nil, false, err
+	}
 	r := p.repos[repo]
 	if r == nil {
 		return nil, false, &flowclient.NotFound{Kind: "repository", Name: repo}
 	}
-	for _, sha := range []string{base, head} {
-		if _, err := r.resolve(sha); err != nil {
-			return nil, false, err
-		}
+	from, err := r.resolve(base)
+	if err != nil {
+		return nil, false, err
 	}
-	commits := r.missing(base, head)
+	to, err := r.resolve(head)
+	if err != nil {
+		return nil, false, err
+	}
+	commits := r.missing(from.SHA, to.SHA)
 	slices.Reverse(commits)
 	return commits[:min(limit, len(commits))], len(commits) > limit, nil
 }
@@ -231,6 +296,9 @@ func (p *Plane) Compare(_ context.Context, repo, base, head string, limit int) (
 func (p *Plane) Files(_ context.Context, repo, ref, dir string) (map[string]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if strings.Contains(dir, "..") {
+		return nil, &flowclient.Invalid{Field: "dir", Value: dir, Why: "must be inside the repository"}
+	}
 	r := p.repos[repo]
 	if r == nil {
 		return nil, &flowclient.NotFound{Kind: "repository", Name: repo}
@@ -241,9 +309,13 @@ func (p *Plane) Files(_ context.Context, repo, ref, dir string) (map[string]stri
 	}
 	files := map[string]string{}
 	for file, content := range r.trees[at.SHA] {
-		if strings.HasPrefix(file, dir+"/") {
-			files[file] = content
+		if dir != "" && !strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/") {
+			continue
 		}
+		if len(content) > 1<<20 {
+			return nil, &flowclient.Invalid{Field: "file", Value: file, Why: "is larger than 1 MiB"}
+		}
+		files[file] = content
 	}
 	return files, nil
 }
@@ -264,7 +336,18 @@ func (p *Plane) ReopenPull(_ context.Context, repo string, number int) error {
 
 // LabelPull gives it the labels that it has from then on.
 func (p *Plane) LabelPull(_ context.Context, repo string, number int, labels ...string) error {
-	return p.change(repo, number, "label_updated", func(one *pulled) { one.Labels = labels })
+	return p.change(repo, number, "label_updated", func(one *pulled) { one.Labels = slices.Sorted(slices.Values(labels)) })
+}
+
+// RepositoryLabels are those that a repository was given.
+func (p *Plane) RepositoryLabels(_ context.Context, repo string) ([]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.repos[repo]
+	if r == nil {
+		return nil, &flowclient.NotFound{Kind: "repository", Name: repo}
+	}
+	return slices.Clone(r.labels), nil
 }
 
 // PullComments are the texts of its comments.
@@ -276,8 +359,8 @@ func (p *Plane) PullComments(_ context.Context, repo string, number int) ([]stri
 		return nil, err
 	}
 	var texts []string
-	for _, key := range slices.Sorted(maps.Keys(one.comments)) {
-		texts = append(texts, one.comments[key])
+	for _, c := range one.comments {
+		texts = append(texts, c.text)
 	}
 	return texts, nil
 }

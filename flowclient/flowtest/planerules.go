@@ -98,3 +98,38 @@ func ownerOf(o flowclient.Object) flowclient.Owner {
 	}
 	return spec.Owner
 }
+
+var planeRef = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+
+// repoNamed refuses what names no repository.
+func repoNamed(name string) error {
+	if owner, repo, ok := strings.Cut(name, "/"); !ok || !planeRef.MatchString(owner) || !planeRef.MatchString(repo) || strings.Contains(repo, "/") {
+		return &flowclient.Invalid{Field: "repository", Value: name, Why: "must be owner/name"}
+	}
+	return nil
+}
+
+// branchNamed refuses what names no branch or commit.
+func branchNamed(field, name string) error {
+	if !planeRef.MatchString(name) || strings.Contains(name, "..") {
+		return &flowclient.Invalid{Field: field, Value: name, Why: "is no name of a branch"}
+	}
+	return nil
+}
+
+// texted refuses blank text and more of it than the limit in bytes.
+func texted(field, text string, limit int) error {
+	if strings.TrimSpace(text) == "" || len(text) > limit {
+		return &flowclient.Invalid{Field: field, Why: "is missing or too long"}
+	}
+	return nil
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -22,6 +22,7 @@ type PullsWorld struct {
 	Pulls    flowclient.Pulls
 	Close    func(ctx context.Context, repo string, number int) error
 	Label    func(ctx context.Context, repo string, number int, name string) error // a label that the repository may not have yet
+	Labels   func(ctx context.Context, repo string) ([]string, error)              // those that the repository has
 	Comments func(ctx context.Context, repo string, number int) ([]string, error)  // their texts, oldest first
 }
 
@@ -43,6 +44,7 @@ func Pulls(t *testing.T, open func(t *testing.T) PullsWorld) {
 		"a closed pull request is not merged, nor listed":     pullsClosed,
 		"every open pull request is listed, over pages":       pullsListed,
 		"labels are told by name":                             pullsLabels,
+		"a repository is given a label once":                  pullsLabelMade,
 		"one comment is kept per key":                         pullsComments,
 		"a branch is deleted, and its pull request closed":    pullsBranchDeleted,
 		"a merged pull request keeps its head":                pullsKeepHead,
@@ -178,6 +180,16 @@ func pullsLabels(t *testing.T, c pullsCase) {
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	assert.Equal(t, []string{"again", "promote"}, list[0].Labels)
+}
+
+func pullsLabelMade(t *testing.T, c pullsCase) {
+	l := flowclient.Label{Name: "promote", Color: "#1d7f4e", Description: "to production"}
+	require.NoError(t, c.Pulls.EnsureLabel(t.Context(), c.repo, l))
+	l.Color = "#000000"
+	require.NoError(t, c.Pulls.EnsureLabel(t.Context(), c.repo, l), "one of another colour is that label too")
+	labels, err := c.Labels(t.Context(), c.repo)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"promote"}, labels)
 }
 
 func pullsComments(t *testing.T, c pullsCase) {

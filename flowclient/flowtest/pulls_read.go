@@ -85,6 +85,7 @@ func pullsUnknown(t *testing.T, c pullsCase) {
 	}
 	_, err = c.Pulls.OpenPulls(t.Context(), nobody)
 	requireNotFound(t, err)
+	requireNotFound(t, c.Pulls.EnsureLabel(t.Context(), nobody, flowclient.Label{Name: "promote", Color: "#1d7f4e"}))
 }
 
 func pullsBadInput(t *testing.T, c pullsCase) {
@@ -125,6 +126,8 @@ func pullsBadInput(t *testing.T, c pullsCase) {
 		"a head that is an expression":     {compare(c.repo, "main", "main^{tree}"), "head"},
 		"a comparison of no repository":    {compare(nobody, "main", "main"), "repository"},
 		"a directory upwards":              {files("../x"), "dir"},
+		"a label without a name":           {c.Pulls.EnsureLabel(ctx, c.repo, flowclient.Label{Color: "#1d7f4e"}), "name"},
+		"a label of no repository":         {c.Pulls.EnsureLabel(ctx, nobody, flowclient.Label{Name: "x", Color: "#1d7f4e"}), "repository"},
 		"a comment without a key":          {c.Pulls.Comment(ctx, c.repo, 1, "", "text"), "key"},
 		"a key that ends the marker":       {c.Pulls.Comment(ctx, c.repo, 1, "k --> x", "text"), "key"},
 		"a key of two lines":               {c.Pulls.Comment(ctx, c.repo, 1, "a\nb", "text"), "key"},

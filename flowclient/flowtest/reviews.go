@@ -23,7 +23,9 @@ type ReviewWorld struct {
 
 // People do on the git server what the controller has no reason to do.
 type People interface {
+	// ClosePull closes a pull request without merging it.
 	ClosePull(ctx context.Context, repo string, number int) error
+	// ReopenPull opens a closed one again.
 	ReopenPull(ctx context.Context, repo string, number int) error
 	// LabelPull gives a pull request the labels that it has from then on.
 	LabelPull(ctx context.Context, repo string, number int, labels ...string) error
@@ -249,7 +251,7 @@ func reviewQueues(t *testing.T, s *pullSite) {
 	}
 	assert.Equal(t, 1, s.review(pulls[2].Number).Place)
 	assert.Equal(t, 2, s.review(pulls[3].Number).Place)
-	s.comment(pulls[2].Number, "all 2 are taken. It is number 1 in the queue")
+	s.comment(pulls[2].Number, "all 2 places for review environments are taken. It is number 1 in the queue")
 	s.comment(pulls[3].Number, "It is number 2 in the queue")
 	s.happens(flowclient.EventReviewQueued, 2)
 	assert.Empty(t, leftOvers(t, s.ControlPlane, s.project, pulls[2].Number))

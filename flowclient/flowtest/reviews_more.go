@@ -62,7 +62,7 @@ func mergeRefused(t *testing.T, s *pullSite) {
 	two := s.pull("two", "index.html", page("two"))
 	three := s.pull("three", "other.html", page("three"))
 	_, err := puller.Merge(s.ctx(), flowclient.MergeRequest{Origin: s.origin(), Project: s.project, Number: three.Number, Head: one.Head})
-	refusal(t, err, "")
+	assert.NotEmpty(t, refusal(t, err, "").Sentence)
 	require.NoError(t, s.ClosePull(s.ctx(), s.repo, three.Number))
 	_, err = puller.Merge(s.ctx(), flowclient.MergeRequest{Origin: s.origin(), Project: s.project, Number: three.Number})
 	assert.Contains(t, refusal(t, err, "").Sentence, "is closed")
@@ -248,8 +248,11 @@ func evidenceJoins(t *testing.T, s *pullSite) {
 	require.NoError(t, err)
 	flow, err := witness.EvidenceOfFlow(s.ctx(), trace)
 	require.NoError(t, err)
-	for name, e := range map[string]flowclient.Evidence{"build": build, "binding": binding, "flow": flow} {
-		assert.Equal(t, []string{trace}, e.Traces, name)
+	own := flowclient.TraceIDOf(flowclient.TraceBuild, staging.Build)
+	flowOfBuild, err := witness.EvidenceOfFlow(s.ctx(), own)
+	require.NoError(t, err)
+	for name, e := range map[string]flowclient.Evidence{"build": build, "binding": binding, "flow": flow, "flow of the build's own trace": flowOfBuild} {
+		assert.ElementsMatch(t, []string{trace, own}, e.Traces, name)
 		require.NotEmpty(t, e.Builds, name)
 		assert.Equal(t, c.SHA, e.Builds[0].Commit, name)
 		require.Len(t, e.Commits, 1, name)

@@ -51,11 +51,7 @@ func (c *Client) missing(api *sdk.Client, err error, repo string) error {
 // Commits lists the newest commits reachable from ref, newest first, at most
 // limit. An empty repository has none.
 func (c *Client) Commits(ctx context.Context, repo, ref string, limit int) ([]flowclient.Commit, error) {
-	owner, name, err := split(repo)
-	if err != nil {
-		return nil, err
-	}
-	api, err := c.api(ctx)
+	api, owner, name, err := c.at(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +125,8 @@ func commit(c *sdk.Commit) flowclient.Commit {
 var states = []string{"pending", "success", "failure", "error"}
 
 // SetStatus adds a status beside a commit; the newest of each context counts.
+// One that says what the newest says is not added: whoever was cut short says
+// it again, and it stands there once.
 func (c *Client) SetStatus(ctx context.Context, repo, sha string, s flowclient.CommitStatus) error {
 	owner, name, err := split(repo)
 	if err != nil {
@@ -144,11 +142,24 @@ func (c *Client) SetStatus(ctx context.Context, repo, sha string, s flowclient.C
 	if err != nil {
 		return err
 	}
-	_, resp, err := api.CreateStatus(owner, name, sha, sdk.CreateStatusOption{
+	said, resp, err := api.ListStatuses(owner, name, sha, sdk.ListStatusesOption{}) // newest first
+	if err != nil {
+		return c.missing(api, failed(resp, err, "commit", sha), repo)
+	}
+	newest := slices.IndexFunc(said, func(one *sdk.Status) bool { return one.Context == s.Context })
+	if newest >= 0 && saysSame(said[newest], s) {
+		return nil
+	}
+	_, resp, err = api.CreateStatus(owner, name, sha, sdk.CreateStatusOption{
 		State: sdk.StatusState(s.State), Context: s.Context, Description: s.Description, TargetURL: s.URL,
 	})
 	if err != nil {
 		return c.missing(api, failed(resp, err, "commit", sha), repo)
 	}
 	return nil
+}
+
+// saysSame tells whether a status says what s does.
+func saysSame(one *sdk.Status, s flowclient.CommitStatus) bool {
+	return string(one.State) == s.State && one.Description == s.Description && one.TargetURL == s.URL
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path"
 	"strconv"
 	"strings"
@@ -104,7 +105,7 @@ func (t *treeReader) read(dir string) (dirs []string, err error) {
 	}
 	entries, resp, err := t.api.ListContents(owner, name, t.sha, dir)
 	switch {
-	case err != nil && resp != nil && resp.Response != nil && resp.StatusCode == 200: // it is a file
+	case err != nil && resp != nil && resp.Response != nil && resp.StatusCode == http.StatusOK: // it is a file
 		return nil, &flowclient.NotFound{Kind: "directory", Name: dir}
 	case err != nil:
 		return nil, failed(resp, err, "directory", dir)

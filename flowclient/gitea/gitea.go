@@ -54,6 +54,7 @@ type Client struct {
 	http       *http.Client
 	git        *gitcmd.Runner
 	commenting sync.Mutex // one comment is looked for and written at a time
+	labelling  sync.Mutex // and one label
 }
 
 var _ flowclient.Git = (*Client)(nil)
@@ -88,6 +89,15 @@ func (c *Client) api(ctx context.Context) (*sdk.Client, error) {
 		return nil, &flowclient.Upstream{Part: part, Err: err}
 	}
 	return api, nil
+}
+
+// at is an SDK client for one call about a repository, with the halves of the repository's name.
+func (c *Client) at(ctx context.Context, repo string) (api *sdk.Client, owner, name string, err error) {
+	if owner, name, err = split(repo); err != nil {
+		return nil, "", "", err
+	}
+	api, err = c.api(ctx)
+	return api, owner, name, err
 }
 
 // part is how this port is named in an *Upstream.

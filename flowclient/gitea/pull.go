@@ -110,11 +110,7 @@ func (c *Client) readPull(ctx context.Context, repo string, number int) (*sdk.Pu
 // pages are turned, a pull request that ends moves another one past the page's
 // edge, so that several pages count only when two readings agree.
 func (c *Client) OpenPulls(ctx context.Context, repo string) ([]flowclient.Pull, error) {
-	owner, name, err := split(repo)
-	if err != nil {
-		return nil, err
-	}
-	api, err := c.api(ctx)
+	api, owner, name, err := c.at(ctx, repo)
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,7 @@ import (
 // EnsureRepository creates the repository "owner/name", private and empty, or
 // returns the one there is. *NotFound when the organisation does not exist.
 func (c *Client) EnsureRepository(ctx context.Context, repo, description string) (flowclient.Repository, error) {
-	owner, name, err := split(repo)
-	if err != nil {
-		return flowclient.Repository{}, err
-	}
-	api, err := c.api(ctx)
+	api, owner, name, err := c.at(ctx, repo)
 	if err != nil {
 		return flowclient.Repository{}, err
 	}
@@ -58,11 +54,7 @@ func repository(r *sdk.Repository) flowclient.Repository {
 
 // DeleteRepository deletes the repository with everything in it; *NotFound when there is none.
 func (c *Client) DeleteRepository(ctx context.Context, repo string) error {
-	owner, name, err := split(repo)
-	if err != nil {
-		return err
-	}
-	api, err := c.api(ctx)
+	api, owner, name, err := c.at(ctx, repo)
 	if err != nil {
 		return err
 	}

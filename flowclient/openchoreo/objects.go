@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/outgoing"
 )
 
 const (
@@ -217,7 +218,7 @@ func (c *Client) do(ctx context.Context, call call, out any) (http.Header, error
 		return nil, upstream(ctx, call, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end or given up: nothing is lost with it
-	body, err := read(resp.Body)
+	body, err := outgoing.Read(resp.Body)
 	if err != nil {
 		return nil, upstream(ctx, call, err)
 	}

@@ -6,18 +6,14 @@
 package openchoreo
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/outgoing"
 )
 
 const (
@@ -62,56 +58,12 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Token == "" {
 		return nil, &flowclient.Invalid{Field: "Token", Why: "must not be empty"}
 	}
-	if cfg.Transport == nil {
-		cfg.Transport = http.DefaultTransport
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	plain := &http.Client{Transport: cfg.Transport, Timeout: timeout, CheckRedirect: noRedirect}
-	retrying := &retryablehttp.Client{
-		HTTPClient:   plain,
-		Logger:       quiet{cfg.Log},
-		RetryWaitMin: 50 * time.Millisecond,
-		RetryWaitMax: time.Second,
-		RetryMax:     retries,
-		CheckRetry:   retryablehttp.DefaultRetryPolicy,
-		Backoff:      retryablehttp.DefaultBackoff,
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
+	asking := outgoing.Client(outgoing.Config{Transport: cfg.Transport, Timeout: timeout, Retries: retries, Log: cfg.Log})
 	return &Client{
 		base:      strings.TrimSuffix(base.String(), "/"),
 		namespace: cfg.Namespace,
 		token:     cfg.Token,
-		once:      plain,
-		again:     retrying.StandardClient(),
+		once:      asking.HTTPClient,
+		again:     outgoing.Standard(asking),
 	}, nil
 }
-
-// noRedirect refuses to carry the token elsewhere.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// quiet logs what retries say at debug level: the last failure reaches the caller as an error.
-type quiet struct{ log *slog.Logger }
-
-func (q quiet) Error(msg string, kv ...any) { q.log.Debug(msg, kv...) }
-func (q quiet) Info(msg string, kv ...any)  { q.log.Debug(msg, kv...) }
-func (q quiet) Debug(msg string, kv ...any) { q.log.Debug(msg, kv...) }
-func (q quiet) Warn(msg string, kv ...any)  { q.log.Debug(msg, kv...) }
-
-// bodyLimit bounds a response; a page of 100 objects of usual size is far below it.
-const bodyLimit = 32 << 20
-
-// read reads a whole body of at most bodyLimit bytes.
-func read(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, bodyLimit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	if len(b) > bodyLimit {
-		return nil, errTooLarge
-	}
-	return b, nil
-}
-
-var errTooLarge = errors.New("the answer is larger than 32 MiB")

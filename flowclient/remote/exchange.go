@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/hashicorp/go-retryablehttp"
 
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/outgoing"
 	"platform.dev/platform/flowclient/wire"
 )
 
@@ -70,12 +70,9 @@ func (c *Client) exchange(ctx context.Context, via *retryablehttp.Client, method
 		return failed(ctx, err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return failed(ctx, fmt.Errorf("read the answer to %s %s: %w", method, path, err))
-	case len(text) > maxAnswer:
-		return failed(ctx, fmt.Errorf("%s %s: %w", method, path, errTooLarge))
+	text, err := outgoing.Read(resp.Body)
+	if err != nil {
+		return failed(ctx, fmt.Errorf("%s %s: %w", method, path, err))
 	}
 	if err := wire.FromStatus(resp.StatusCode, text); err != nil {
 		return err

@@ -9,7 +9,6 @@
 package remote
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -19,6 +18,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/outgoing"
 )
 
 const (
@@ -30,8 +30,6 @@ const (
 	writeTimeout = 5 * time.Minute
 	// retries is how often a request is tried again after a failure of the network or a 5xx.
 	retries = 3
-	// maxAnswer is the largest answer that is read, in bytes.
-	maxAnswer = 32 << 20
 )
 
 // Config says which controller, and as whom.
@@ -61,42 +59,11 @@ func New(cfg Config) (*Client, error) {
 	if strings.TrimSpace(cfg.Token) == "" || strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, &flowclient.Invalid{Field: "Token", Why: "must be a token: printable characters without spaces"}
 	}
-	if cfg.Transport == nil {
-		cfg.Transport = http.DefaultTransport
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
+	asking := func(timeout time.Duration) *retryablehttp.Client {
+		return outgoing.Client(outgoing.Config{Transport: cfg.Transport, Timeout: timeout, Retries: retries, Log: cfg.Log})
 	}
 	return &Client{
 		base: strings.TrimSuffix(base.String(), "/"), token: cfg.Token, actor: cfg.Actor,
-		reads: retrying(cfg, readTimeout), writes: retrying(cfg, writeTimeout),
+		reads: asking(readTimeout), writes: asking(writeTimeout),
 	}, nil
 }
-
-// retrying is a client that tries again. It follows no redirect: the token is
-// for this controller alone.
-func retrying(cfg Config, timeout time.Duration) *retryablehttp.Client {
-	return &retryablehttp.Client{
-		HTTPClient: &http.Client{
-			Transport: cfg.Transport, Timeout: timeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		Logger:       quiet{cfg.Log},
-		RetryWaitMin: 50 * time.Millisecond,
-		RetryWaitMax: time.Second,
-		RetryMax:     retries,
-		CheckRetry:   retryablehttp.DefaultRetryPolicy,
-		Backoff:      retryablehttp.DefaultBackoff,
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
-}
-
-// quiet logs what retries say at debug level: the last failure reaches the caller as an error.
-type quiet struct{ log *slog.Logger }
-
-func (q quiet) Error(msg string, kv ...any) { q.log.Debug(msg, kv...) }
-func (q quiet) Info(msg string, kv ...any)  { q.log.Debug(msg, kv...) }
-func (q quiet) Debug(msg string, kv ...any) { q.log.Debug(msg, kv...) }
-func (q quiet) Warn(msg string, kv ...any)  { q.log.Debug(msg, kv...) }
-
-var errTooLarge = errors.New("the answer is larger than 32 MiB")

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/outgoing"
 	"platform.dev/platform/flowclient/wire"
 )
 
@@ -137,7 +138,7 @@ func TestAnswersThatAreNoneAreTheControllersFault(t *testing.T) {
 		"a list":           {answer{status: 200, body: "[]"}, "not what this client reads"},
 		"nothing":          {answer{status: 200}, "not what this client reads"},
 		"a redirect":       {answer{status: 307, location: elsewhere.URL}, "answered 307"},
-		"far too much":     {answer{status: 200, body: `{"x":"` + strings.Repeat("x", maxAnswer) + `"}`}, "larger than 32 MiB"},
+		"far too much":     {answer{status: 200, body: `{"x":"` + strings.Repeat("x", outgoing.MaxAnswer) + `"}`}, "larger than 32 MiB"},
 		"another's 404":    {answer{status: 404, body: "not here"}, "answered 404: not here"},
 		"a fault":          {answer{status: 500, body: `{"error":"its log tells what, under ABC","id":"ABC"}`}, "under ABC"},
 		"another's signin": {answer{status: 401, body: "sign in"}, "answered 401"},

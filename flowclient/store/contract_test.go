@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"platform.dev/platform/fixtures"
+	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/flowtest"
 	"platform.dev/platform/flowclient/store"
 )
@@ -35,16 +36,23 @@ func TestTheStoreKeepsTheJournalsContract(t *testing.T) {
 	})
 }
 
+// world is a controller at work over a store of its own, until the test ends.
+func world(t *testing.T) (flowtest.World, *flowtest.Plane, *flowclient.Controller) {
+	t.Helper()
+	p, s := flowtest.NewPlane(time.Now), fresh(t)
+	c := flowtest.NewController(t, p, s, fixtures.Templates())
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	t.Cleanup(func() { stop(); assert.NoError(t, <-ended) })
+	p.Watch(c.Changed)
+	return flowtest.World{Flow: c, ControlPlane: p, Journal: s, Patience: 5 * time.Second}, p, c
+}
+
 func TestAControllerOverTheStoreKeepsTheFlowsContract(t *testing.T) {
 	flowtest.Flow(t, func(t *testing.T) flowtest.World {
-		p, s := flowtest.NewPlane(time.Now), fresh(t)
-		c := flowtest.NewController(t, p, s, fixtures.Templates())
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- c.Run(ctx) }()
-		t.Cleanup(func() { stop(); assert.NoError(t, <-ended) })
-		p.Watch(c.Changed)
-		return flowtest.World{Flow: c, ControlPlane: p, Journal: s, Patience: 5 * time.Second}
+		w, _, _ := world(t)
+		return w
 	})
 }
 

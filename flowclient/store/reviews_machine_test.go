@@ -69,7 +69,7 @@ type reviewMachine struct {
 
 const reviewCap = 2
 
-func newReviewMachine(t *testing.T, rt require.TestingT, path string, cap int, ttl time.Duration) *reviewMachine {
+func newReviewMachine(t *testing.T, rt require.TestingT, path string, most int, ttl time.Duration) *reviewMachine {
 	s, err := store.Open(context.Background(), path, nil)
 	require.NoError(rt, err)
 	m := &reviewMachine{store: s, now: noon}
@@ -78,7 +78,7 @@ func newReviewMachine(t *testing.T, rt require.TestingT, path string, cap int, t
 	m.start = func() *flowclient.Controller {
 		return flowtest.NewController(t, m.plane, s, fixtures.Templates(), func(d *flowclient.Deps) {
 			d.Pulls, d.ControlPlane = outPulls{d.Pulls, &m.gitOut}, outPlane{d.ControlPlane, &m.planeOut}
-			d.Settings.MaxReviews, d.Settings.ReviewTTL = cap, ttl
+			d.Settings.MaxReviews, d.Settings.ReviewTTL = most, ttl
 		})
 	}
 	m.flow = m.start()

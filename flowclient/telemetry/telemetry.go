@@ -10,22 +10,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/outgoing"
 )
 
 const (
-	timeout   = 30 * time.Second // of one exchange, its body included
-	retries   = 2                // after a failure of the network or a 5xx
-	bodyLimit = 32 << 20         // bytes of an answer
+	timeout = 30 * time.Second // of one exchange, its body included
+	retries = 2                // after a failure of the network or a 5xx
 )
 
 // Config says where traces and logs are asked for, and as whom.
@@ -60,33 +57,9 @@ func New(cfg Config) (*Client, error) {
 	if cfg.User != "" && cfg.Token != "" {
 		return nil, &flowclient.Invalid{Field: "Token", Why: "must not be given with User: one of the two is sent"}
 	}
-	if cfg.Transport == nil {
-		cfg.Transport = http.DefaultTransport
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	retrying := &retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: cfg.Transport, Timeout: timeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, // credentials go nowhere else
-		Logger:       quiet{cfg.Log},
-		RetryWaitMin: 50 * time.Millisecond,
-		RetryWaitMax: time.Second,
-		RetryMax:     retries,
-		CheckRetry:   retryablehttp.DefaultRetryPolicy,
-		Backoff:      retryablehttp.DefaultBackoff,
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
-	return &Client{cfg: cfg, http: retrying.StandardClient()}, nil
+	asking := outgoing.Client(outgoing.Config{Transport: cfg.Transport, Timeout: timeout, Retries: retries, Log: cfg.Log})
+	return &Client{cfg: cfg, http: outgoing.Standard(asking)}, nil
 }
-
-// quiet logs what retries say at debug level: the last failure reaches the caller as an error.
-type quiet struct{ log *slog.Logger }
-
-func (q quiet) Error(msg string, kv ...any) { q.log.Debug(msg, kv...) }
-func (q quiet) Info(msg string, kv ...any)  { q.log.Debug(msg, kv...) }
-func (q quiet) Debug(msg string, kv ...any) { q.log.Debug(msg, kv...) }
-func (q quiet) Warn(msg string, kv ...any)  { q.log.Debug(msg, kv...) }
 
 // errMissing is an answer of 404.
 var errMissing = errors.New("not found")
@@ -112,12 +85,10 @@ func (c *Client) ask(ctx context.Context, part, address string, out any) error {
 		return &flowclient.Upstream{Part: part, Err: err}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
+	body, err := outgoing.Read(resp.Body)
 	switch {
 	case err != nil:
-		return &flowclient.Upstream{Part: part, Err: fmt.Errorf("read answer: %w", err)}
-	case len(body) > bodyLimit:
-		return &flowclient.Upstream{Part: part, Err: fmt.Errorf("the answer is larger than %d MiB", bodyLimit>>20)}
+		return &flowclient.Upstream{Part: part, Err: err}
 	case resp.StatusCode == http.StatusNotFound:
 		return errMissing
 	case resp.StatusCode == http.StatusBadRequest:

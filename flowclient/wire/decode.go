@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"platform.dev/platform/flowclient"
@@ -97,7 +98,10 @@ func described(t reflect.Type) string {
 		return "a whole number"
 	case reflect.Pointer:
 		return described(t.Elem())
-	case reflect.Struct: // the only one in a body is a time.Time
+	case reflect.Struct:
+		if t != reflect.TypeFor[time.Time]() {
+			return "an object"
+		}
 		return "an instant such as 2026-03-04T12:00:00Z"
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
@@ -123,7 +127,9 @@ func malformed(body []byte, err error) *flowclient.Invalid {
 	why := "is not valid JSON"
 	var syntax *json.SyntaxError
 	var mistyped *json.UnmarshalTypeError
-	if errors.As(err, &mistyped) {
+	if errors.As(err, &mistyped) && mistyped.Field == "" {
+		why = "must be a JSON object"
+	} else if errors.As(err, &mistyped) {
 		return invalid(mistyped.Field, mistyped.Value, "must be %s", described(mistyped.Type))
 	} else if errors.As(err, &syntax) {
 		why = fmt.Sprintf("is not valid JSON at byte %d: %v", syntax.Offset, syntax)

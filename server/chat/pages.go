@@ -11,13 +11,18 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
-// pagePolicy lets a page load its own style and script and nothing else.
-const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-//go:embed pages
+//go:embed pages/*.html
 var pageFiles embed.FS
+
+//go:embed pages/page.css
+var pageStyle []byte
+
+//go:embed pages/narrow.js
+var pageScript []byte
 
 // pageTemplates are the reading pages.
 type pageTemplates struct{ index, stream, topic *template.Template }
@@ -54,24 +59,10 @@ func (s *Server) servePages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", page(s.indexPage))
 	mux.HandleFunc("GET /read/{stream_id}", page(s.streamPage))
 	mux.HandleFunc("GET /read/{stream_id}/{topic}", page(s.topicPage))
-	mux.HandleFunc("GET /page.css", pageFile("text/css; charset=utf-8", "pages/page.css"))
-	mux.HandleFunc("GET /narrow.js", pageFile("text/javascript; charset=utf-8", "pages/narrow.js"))
+	mux.HandleFunc("GET /page.css", web.Style(pageStyle))
+	mux.HandleFunc("GET /narrow.js", web.Asset("text/javascript; charset=utf-8", pageScript))
 	mux.HandleFunc("GET /icon.svg", func(w http.ResponseWriter, _ *http.Request) { writePicture(w, s.cfg.Realm, 0) })
 	mux.HandleFunc("GET /avatar/{user}", s.avatar)
-}
-
-// pageFile serves one embedded file.
-func pageFile(kind, name string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		b, err := pageFiles.ReadFile(name)
-		if err != nil {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = w.Write(b)
-	}
 }
 
 // servePage renders a whole page before it writes any of it.
@@ -92,13 +83,9 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, show func(*ht
 		http.Error(w, "The page could not be made; the log says why.", http.StatusInternalServerError)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", pagePolicy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(b.Bytes())
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Cache-Control", "no-store")
+	web.Page(w, http.StatusOK, b.Bytes())
 }
 
 // pageStream is the channel that a page's address names.

@@ -1,11 +1,9 @@
 package chat_test
 
 import (
-	"flag"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,29 +11,18 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/server/chat"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden compares got with a file of the project's goldens.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "fixtures", "golden", "chat", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run go test ./server/chat -update to write it")
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
-	}
+	goldenfile.Compare(t, path, got)
 }
 
 // page reads a page without signing in.

@@ -11,32 +11,20 @@ const maxReactions = 500
 
 // addReaction is POST /messages/{message_id}/reactions.
 func (s *Server) addReaction(c *call) (reply, error) {
-	id, err := c.id("message_id", "message(s)")
-	if err != nil {
-		return nil, err
-	}
-	e, err := readEmoji(c.params, false)
-	if err != nil {
-		return nil, err
-	}
-	return reply{}, s.write(c.ctx, "reaction", func(ctx context.Context, tx *sql.Tx) ([]*notice, error) {
-		m, err := findMessage(ctx, tx, c.who.ID, id)
-		if err != nil {
-			return nil, err
-		}
+	return s.changeReaction(c, "add", func(ctx context.Context, tx *sql.Tx, m message, e *emoji) error {
 		for _, r := range m.reactions {
 			if r["user_id"] == c.who.ID && r["emoji_code"] == e.code {
-				return nil, coded(codeReactionExists, "Reaction already exists.")
+				return coded(codeReactionExists, "Reaction already exists.")
 			}
 		}
 		if len(m.reactions) >= maxReactions {
-			return nil, bad("Message has %d reactions: no more are kept", maxReactions)
+			return bad("Message has %d reactions: no more are kept", maxReactions)
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO reactions (message_id, user_id, emoji_code, emoji_name, position)
-			VALUES (?1, ?2, ?3, ?4, (SELECT coalesce(max(position), 0) + 1 FROM reactions WHERE message_id = ?1))`, id, c.who.ID, e.code, e.name)
+		_, err := tx.ExecContext(ctx, `INSERT INTO reactions (message_id, user_id, emoji_code, emoji_name, position)
+			VALUES (?1, ?2, ?3, ?4, (SELECT coalesce(max(position), 0) + 1 FROM reactions WHERE message_id = ?1))`, m.ID, c.who.ID, e.code, e.name)
 		if err != nil {
-			return nil, fmt.Errorf("insert reaction: %w", err)
+			return fmt.Errorf("insert reaction: %w", err)
 		}
-		return reactionNotice(ctx, tx, "add", m, c.who.ID, e)
+		return nil
 	})
 }

@@ -6,6 +6,29 @@ import (
 	"fmt"
 )
 
+// changeReaction makes one change ("add" or "remove") to the reactions on the
+// message of a call, and announces it. change may complete the emoji.
+func (s *Server) changeReaction(c *call, op string, change func(ctx context.Context, tx *sql.Tx, m message, e *emoji) error) (reply, error) {
+	id, err := c.id("message_id", "message(s)")
+	if err != nil {
+		return nil, err
+	}
+	e, err := readEmoji(c.params, op == "remove")
+	if err != nil {
+		return nil, err
+	}
+	return reply{}, s.write(c.ctx, "reaction", func(ctx context.Context, tx *sql.Tx) ([]*notice, error) {
+		m, err := findMessage(ctx, tx, c.who.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(ctx, tx, m, &e); err != nil {
+			return nil, err
+		}
+		return reactionNotice(ctx, tx, op, m, c.who.ID, e)
+	})
+}
+
 // reactionNotice announces a reaction to the message's readers.
 func reactionNotice(ctx context.Context, tx *sql.Tx, op string, m message, user int64, e emoji) ([]*notice, error) {
 	readers, err := readersOf(ctx, tx, m)

@@ -8,19 +8,7 @@ import (
 
 // removeReaction is DELETE /messages/{message_id}/reactions.
 func (s *Server) removeReaction(c *call) (reply, error) {
-	id, err := c.id("message_id", "message(s)")
-	if err != nil {
-		return nil, err
-	}
-	e, err := readEmoji(c.params, true)
-	if err != nil {
-		return nil, err
-	}
-	return reply{}, s.write(c.ctx, "reaction", func(ctx context.Context, tx *sql.Tx) ([]*notice, error) {
-		m, err := findMessage(ctx, tx, c.who.ID, id)
-		if err != nil {
-			return nil, err
-		}
+	return s.changeReaction(c, "remove", func(ctx context.Context, tx *sql.Tx, m message, e *emoji) error {
 		there := false
 		for _, r := range m.reactions {
 			if r["user_id"] == c.who.ID && r["emoji_code"] == e.code {
@@ -28,11 +16,11 @@ func (s *Server) removeReaction(c *call) (reply, error) {
 			}
 		}
 		if !there {
-			return nil, coded(codeNoReaction, "Reaction doesn't exist.")
+			return coded(codeNoReaction, "Reaction doesn't exist.")
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM reactions WHERE message_id = ? AND user_id = ? AND emoji_code = ?`, id, c.who.ID, e.code); err != nil {
-			return nil, fmt.Errorf("delete reaction: %w", err)
+		if _, err := tx.ExecContext(ctx, `DELETE FROM reactions WHERE message_id = ? AND user_id = ? AND emoji_code = ?`, m.ID, c.who.ID, e.code); err != nil {
+			return fmt.Errorf("delete reaction: %w", err)
 		}
-		return reactionNotice(ctx, tx, "remove", m, c.who.ID, e)
+		return nil
 	})
 }

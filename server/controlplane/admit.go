@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/server/web"
 )
 
 // admit asks every rule of a write that the schema cannot: names, owners,
@@ -71,14 +72,14 @@ func (k kind) checkKept(o, old object) error {
 		now, _ := o.field(path)
 		then, _ := old.field(path)
 		if !bytes.Equal(now, then) {
-			return unprocessable("spec."+path, shorten(string(now)), "cannot change; it is %s", then)
+			return unprocessable("spec."+path, web.Echo(string(now)), "cannot change; it is %s", then)
 		}
 	}
 	for _, path := range k.once {
 		now, _ := o.field(path)
 		then, set := old.field(path)
 		if set && !bytes.Equal(now, then) {
-			return unprocessable("spec."+path, shorten(string(now)), "cannot change once set; it is %s", then)
+			return unprocessable("spec."+path, web.Echo(string(now)), "cannot change once set; it is %s", then)
 		}
 	}
 	return nil

@@ -66,11 +66,11 @@ func (s *Server) readDelivery(r *http.Request) (push, error) {
 	if err != nil {
 		return push{}, err
 	}
-	signed, payload, err := signedPart(r.Header, raw)
+	signed, payload, err := web.SignedPart(r.Header, raw)
 	if err != nil {
-		return push{}, err
+		return push{}, bad(http.StatusBadRequest, "payload", "", "is missing from the form")
 	}
-	if err := verify(r.Header, d, signed, s.secret); err != nil {
+	if err := verify(r.Header, signed, s.secret); err != nil {
 		return push{}, err
 	}
 	return readPush(d, payload)

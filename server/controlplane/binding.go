@@ -135,6 +135,10 @@ func (s *Server) deployment(ctx context.Context, o object, spec flowclient.Relea
 		return boundRelease{}, err
 	}
 	content.Workload.Container.Env = override(content.Workload.Container.Env, overrides.WorkloadOverrides.Container.Env)
+	memory, err := memoryLimit(release, o)
+	if err != nil {
+		return boundRelease{}, err
+	}
 	route, err := s.route(ctx, spec.Owner.ComponentName)
 	if err != nil {
 		return boundRelease{}, err
@@ -142,6 +146,7 @@ func (s *Server) deployment(ctx context.Context, o object, spec flowclient.Relea
 	return boundRelease{release: release, Deployment: Deployment{
 		Name: o.name, Project: spec.Owner.ProjectName, Component: spec.Owner.ComponentName, Route: route,
 		Environment: spec.Environment, Release: release.name, Type: content.ComponentType.Name, Workload: content.Workload,
+		Memory: memory,
 	}}, nil
 }
 

@@ -38,11 +38,7 @@ func admitProject(t *tx, o, old *object) error {
 	if old != nil {
 		return nil
 	}
-	environments, err := t.names(flowclient.KindEnvironment)
-	if err != nil {
-		return err
-	}
-	projects, err := t.nameSet(flowclient.KindProject)
+	environments, projects, err := t.hostParts()
 	if err != nil {
 		return err
 	}
@@ -76,11 +72,7 @@ func admitEnvironment(t *tx, o, old *object) error {
 	if old != nil {
 		return nil
 	}
-	environments, err := t.names(flowclient.KindEnvironment)
-	if err != nil {
-		return err
-	}
-	projects, err := t.nameSet(flowclient.KindProject)
+	environments, projects, err := t.hostParts()
 	if err != nil {
 		return err
 	}
@@ -117,6 +109,15 @@ func checkHost(name, environment, project string, environments []string, project
 		}
 	}
 	return nil
+}
+
+// hostParts are the names that host names are joined from.
+func (t *tx) hostParts() (environments []string, projects map[string]bool, err error) {
+	if environments, err = t.names(flowclient.KindEnvironment); err != nil {
+		return nil, nil, err
+	}
+	projects, err = t.nameSet(flowclient.KindProject)
+	return environments, projects, err
 }
 
 // names lists the names of a kind.

@@ -439,7 +439,7 @@ func TestAForkAnswersWhereTheComponentThatItIsACopyOfDoes(t *testing.T) {
 	require.NoError(t, err)
 	b := w.get(flowclient.KindReleaseBinding, "shop-web-staging")
 	b.Spec = json.RawMessage(strings.Replace(string(b.Spec), `"state":"Active"`, `"state":"Undeploy"`, 1))
-	b, err = w.client.Update(t.Context(), b)
+	_, err = w.client.Update(t.Context(), b)
 	require.NoError(t, err)
 	b = w.eventually(flowclient.KindReleaseBinding, "shop-web-staging", func(o flowclient.Object) bool { return condition(o, "Ready").Status == "False" })
 	b.Spec = json.RawMessage(strings.Replace(string(b.Spec), `"state":"Undeploy"`, `"state":"Active"`, 1))

@@ -64,9 +64,9 @@ func readJSON(raw []byte, v any) error {
 	case errors.Is(err, io.EOF):
 		return bad(http.StatusBadRequest, "body", "", "is empty; a JSON object is required")
 	case err != nil:
-		return bad(http.StatusBadRequest, "body", shorten(string(raw)), "is not JSON: "+err.Error())
+		return bad(http.StatusBadRequest, "body", web.Echo(string(raw)), "is not JSON: "+err.Error())
 	case len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0:
-		return bad(http.StatusBadRequest, "body", shorten(string(raw)), "must be one JSON object, and nothing after it")
+		return bad(http.StatusBadRequest, "body", web.Echo(string(raw)), "must be one JSON object, and nothing after it")
 	}
 	return nil
 }
@@ -124,10 +124,10 @@ func (s *Server) checkEnvelope(d draft, k kind, name string) error {
 		for key, value := range marks.m {
 			size += len(key) + len(value)
 			if !labelKey.MatchString(key) {
-				return bad(http.StatusBadRequest, marks.field, shorten(key), "must be a name of letters, digits, '-', '_' and '.', with an optional DNS prefix and '/'")
+				return bad(http.StatusBadRequest, marks.field, web.Echo(key), "must be a name of letters, digits, '-', '_' and '.', with an optional DNS prefix and '/'")
 			}
 			if marks.field == "metadata.labels" && !labelValue.MatchString(value) {
-				return bad(http.StatusBadRequest, marks.field+"."+key, shorten(value), "must be at most 63 letters, digits, '-', '_' and '.'")
+				return bad(http.StatusBadRequest, marks.field+"."+key, web.Echo(value), "must be at most 63 letters, digits, '-', '_' and '.'")
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (k kind) checkName(name string) error {
 	case name == "":
 		return missing("metadata.name")
 	case len(name) > longest || !dnsLabel.MatchString(name):
-		return bad(http.StatusBadRequest, "metadata.name", shorten(name), fmt.Sprintf("must be at most %d lower-case letters, digits and '-', beginning and ending with a letter or digit", longest))
+		return bad(http.StatusBadRequest, "metadata.name", web.Echo(name), fmt.Sprintf("must be at most %d lower-case letters, digits and '-', beginning and ending with a letter or digit", longest))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (k kind) readSpec(ctx context.Context, q querier, o *object, raw json.RawMe
 	}
 	v, err := parse(raw)
 	if err != nil {
-		return bad(http.StatusBadRequest, "spec", shorten(string(raw)), "is not JSON")
+		return bad(http.StatusBadRequest, "spec", web.Echo(string(raw)), "is not JSON")
 	}
 	if fields, ok := v.(map[string]any); ok && k.reads != nil {
 		if err := k.reads(ctx, q, o, fields); err != nil {

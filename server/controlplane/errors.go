@@ -88,15 +88,6 @@ func isMissing(err error) bool {
 	return errors.As(err, &p) && p.status == http.StatusNotFound
 }
 
-// shorten keeps quoted input readable.
-func shorten(v string) string {
-	const most = 120
-	if len(v) <= most {
-		return v
-	}
-	return v[:most] + "..."
-}
-
 // quoteAll lists values for a sentence.
 func quoteAll(values []string) string {
 	quoted := make([]string, len(values))

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/server/web"
 )
 
 // generateRelease answers POST components/{name}/generate-release: 201 and the
@@ -20,7 +21,7 @@ func (s *Server) generateRelease(w http.ResponseWriter, r *http.Request) {
 	k := s.kinds[flowclient.KindComponentRelease]
 	if err == nil && asked.ReleaseName != "" {
 		if k.checkName(asked.ReleaseName) != nil {
-			err = bad(http.StatusBadRequest, "releaseName", shorten(asked.ReleaseName), "must be lower-case letters, digits and '-'")
+			err = bad(http.StatusBadRequest, "releaseName", web.Echo(asked.ReleaseName), "must be lower-case letters, digits and '-'")
 		}
 	}
 	if err != nil {

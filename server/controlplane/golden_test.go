@@ -3,8 +3,6 @@ package controlplane_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,14 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/server/controlplane"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // scrubbed are the parts of an answer that differ from run to run.
 var scrubbed = []struct {
@@ -37,13 +33,7 @@ func golden(t *testing.T, name string, got []byte) {
 	for _, s := range scrubbed {
 		got = s.pattern.ReplaceAll(got, []byte(s.with))
 	}
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, got, 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), string(got))
+	goldenfile.Compare(t, path, string(got))
 }
 
 func TestObjectsAfterADeliveryLookLikeThis(t *testing.T) {

@@ -59,14 +59,14 @@ func readSelection(k kind, r *http.Request) (selection, error) {
 	if raw := query.Get("limit"); raw != "" {
 		n, err := strconv.Atoi(raw)
 		if err != nil {
-			return sel, bad(http.StatusBadRequest, "limit", shorten(raw), "must be a number")
+			return sel, bad(http.StatusBadRequest, "limit", web.Echo(raw), "must be a number")
 		}
 		sel.limit = min(max(n, 1), largestPage) // clamped: clients ask for 500
 	}
 	if raw := query.Get("cursor"); raw != "" {
 		after, err := base64.RawURLEncoding.DecodeString(raw)
 		if err != nil || !dnsLabel.Match(after) {
-			return sel, bad(http.StatusBadRequest, "cursor", shorten(raw), "must be a nextCursor of this list")
+			return sel, bad(http.StatusBadRequest, "cursor", web.Echo(raw), "must be a nextCursor of this list")
 		}
 		sel.after = string(after)
 	}

@@ -47,6 +47,7 @@ type Deployment struct {
 	Route                                          string // what its address is made of: the component, or the one that it is a fork of
 	Type                                           string // component type: deployment/static-site
 	Workload                                       flowclient.WorkloadSpec
+	Memory                                         int64 // bytes that it may use, as its component type limits it; 0: no limit
 }
 
 // DeploymentStatus is how a deployment does.

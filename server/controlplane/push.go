@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"platform.dev/platform/server/web"
 )
 
 // push is what the intake reads from a delivery, whatever its dialect.
@@ -48,7 +50,7 @@ func readPush(d dialect, payload []byte) (push, error) {
 		return push{}, bad(http.StatusBadRequest, "repository.clone_url", "", "is required: the payload names no repository")
 	}
 	if p.after != "" && !commitName.MatchString(p.after) {
-		return push{}, bad(http.StatusBadRequest, "after", shorten(p.after), "must be 7 to 40 hex digits")
+		return push{}, bad(http.StatusBadRequest, "after", web.Echo(p.after), "must be 7 to 40 hex digits")
 	}
 	if p.ignored == "" && zeros.MatchString(p.after) {
 		p.ignored = "branch '" + p.branch + "' was deleted; there is nothing to build"
@@ -84,7 +86,7 @@ func readGitHub(payload []byte) (push, error) {
 		return p, nil
 	}
 	if body.RefType != "" {
-		p.ignored = "'" + shorten(*body.Ref) + "' was created or deleted without a push; there is nothing to build"
+		p.ignored = "'" + web.Echo(*body.Ref) + "' was created or deleted without a push; there is nothing to build"
 		return p, nil
 	}
 	p.setRef(*body.Ref)
@@ -153,7 +155,7 @@ func readBitbucket(payload []byte) (push, error) {
 	case change == nil:
 		p.ignored = "a branch was deleted; there is nothing to build"
 	case change.Type != "branch":
-		p.ignored = "'" + shorten(change.Name) + "' is not a branch; there is nothing to build"
+		p.ignored = "'" + web.Echo(change.Name) + "' is not a branch; there is nothing to build"
 	default:
 		p.branch, p.after = change.Name, change.Target.Hash
 	}
@@ -164,7 +166,7 @@ func readBitbucket(payload []byte) (push, error) {
 func (p *push) setRef(ref string) {
 	branch, ok := strings.CutPrefix(ref, branchPrefix)
 	if !ok || branch == "" {
-		p.ignored = "'" + shorten(ref) + "' is not a branch; there is nothing to build"
+		p.ignored = "'" + web.Echo(ref) + "' is not a branch; there is nothing to build"
 		return
 	}
 	p.branch = branch

@@ -110,7 +110,7 @@ func (s *Server) routes() (http.Handler, error) {
 		mux.HandleFunc(r.path, refuse)
 	}
 	mux.HandleFunc("/", s.authorised(func(w http.ResponseWriter, r *http.Request) {
-		s.answer(w, r, say(http.StatusNotFound, "%s is not a path of this API; /openapi.json lists them", shorten(r.URL.Path)))
+		s.answer(w, r, say(http.StatusNotFound, "%s is not a path of this API; /openapi.json lists them", web.Echo(r.URL.Path)))
 	}))
 	if s.row("ComponentRelease") == nil {
 		return nil, fmt.Errorf("control plane: the table of kinds has no ComponentRelease")
@@ -124,7 +124,7 @@ func (s *Server) otherMethod(verbs []string) http.HandlerFunc {
 	allow := strings.Join(verbs, ", ")
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		s.answer(w, r, say(http.StatusMethodNotAllowed, "%s is not served on %s; use %s", r.Method, shorten(r.URL.Path), allow))
+		s.answer(w, r, say(http.StatusMethodNotAllowed, "%s is not served on %s; use %s", r.Method, web.Echo(r.URL.Path), allow))
 	}
 }
 
@@ -132,7 +132,7 @@ func (s *Server) otherMethod(verbs []string) http.HandlerFunc {
 func (s *Server) inNamespace(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if ns := r.PathValue("namespace"); ns != s.namespace {
-			s.answer(w, r, say(http.StatusNotFound, "Namespace '%s' not found; this control plane serves '%s'", shorten(ns), s.namespace))
+			s.answer(w, r, say(http.StatusNotFound, "Namespace '%s' not found; this control plane serves '%s'", web.Echo(ns), s.namespace))
 			return
 		}
 		next(w, r)

@@ -17,7 +17,7 @@ func (s *Server) runLogs(w http.ResponseWriter, r *http.Request) {
 	if raw := query.Get("sinceSeconds"); raw != "" {
 		n, err := strconv.ParseInt(raw, 10, 32)
 		if err != nil || n < 0 {
-			s.answer(w, r, bad(http.StatusBadRequest, "sinceSeconds", shorten(raw), "must be a number of seconds"))
+			s.answer(w, r, bad(http.StatusBadRequest, "sinceSeconds", web.Echo(raw), "must be a number of seconds"))
 			return
 		}
 		after = s.now().Add(-time.Duration(n) * time.Second)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+
+	"platform.dev/platform/server/web"
 )
 
 // A schema says what a field may hold. One description checks what comes in,
@@ -222,7 +224,7 @@ func mistyped(path string, v any, want string) error {
 	if err != nil {
 		raw = fmt.Append(nil, v)
 	}
-	return bad(http.StatusBadRequest, path, shorten(string(raw)), "must be "+want)
+	return bad(http.StatusBadRequest, path, web.Echo(string(raw)), "must be "+want)
 }
 
 func missing(path string) error {

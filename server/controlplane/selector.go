@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"platform.dev/platform/server/web"
 )
 
 var (
@@ -28,7 +30,7 @@ func parseSelector(selector string) ([]requirement, error) {
 	for _, term := range splitTerms(selector) {
 		r, ok := parseTerm(strings.TrimSpace(term))
 		if !ok || len(parsed) == maxRequirements {
-			return nil, bad(http.StatusBadRequest, "labelSelector", shorten(selector), "must be terms such as key=value, key!=value, key in (a,b) or key, joined by commas, at most 20")
+			return nil, bad(http.StatusBadRequest, "labelSelector", web.Echo(selector), "must be terms such as key=value, key!=value, key in (a,b) or key, joined by commas, at most 20")
 		}
 		parsed = append(parsed, r)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/server/web"
 )
 
 // querier is the file's readers or a transaction.
@@ -36,7 +37,7 @@ func get(ctx context.Context, q querier, kind flowclient.Kind, name string) (obj
 }
 
 func notFound(kind flowclient.Kind, name string) *problem {
-	return say(404, "%s '%s' not found", kind, shorten(name))
+	return say(404, "%s '%s' not found", kind, web.Echo(name))
 }
 
 // selection narrows a list.

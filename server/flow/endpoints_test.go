@@ -16,8 +16,8 @@ import (
 	"platform.dev/platform/flowclient/wire"
 )
 
-// trace is the id of a trace.
-const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+// traceID is the id of a trace.
+const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 // good has a request that succeeds for every endpoint, and the call it makes.
 var good = []struct {
@@ -31,8 +31,8 @@ var good = []struct {
 		`Teardown {"origin":{"key":"zulip:31","who":"developer"},"scope":"static"}`},
 	{"commit", write("POST", "/git/commit", `{"project":"shop","message":"Say hello","files":{"index.html":"<h1>hi</h1>"},"delete":["old.html"]}`),
 		`Commit {"origin":{"key":"zulip:31","who":"developer"},"project":"shop","message":"Say hello","files":{"index.html":"\u003ch1\u003ehi\u003c/h1\u003e"},"delete":["old.html"]}`},
-	{"commit with a trace", write("POST", "/git/commit", `{"project":"shop","message":"Say hello","files":{"a":"b"}}`).with("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01"),
-		`Commit {"origin":{"key":"zulip:31","who":"developer","trace":"00-` + trace + `-00f067aa0ba902b7-01"},"project":"shop","message":"Say hello","files":{"a":"b"}}`},
+	{"commit with a trace", write("POST", "/git/commit", `{"project":"shop","message":"Say hello","files":{"a":"b"}}`).with("Traceparent", "00-"+traceID+"-00f067aa0ba902b7-01"),
+		`Commit {"origin":{"key":"zulip:31","who":"developer","trace":"00-` + traceID + `-00f067aa0ba902b7-01"},"project":"shop","message":"Say hello","files":{"a":"b"}}`},
 	{"pull", write("POST", "/git/pr", `{"project":"shop","branch":"hello","title":"Say hello","body":"For the fair.","files":{"index.html":"hi"},"delete":["old.html"]}`),
 		`OpenPull {"origin":{"key":"zulip:31","who":"developer"},"project":"shop","branch":"hello","title":"Say hello","body":"For the fair.","files":{"index.html":"hi"},"delete":["old.html"]}`},
 	{"merge", write("POST", "/git/merge", `{"project":"shop","number":7,"head":"`+sha+`"}`),
@@ -43,7 +43,7 @@ var good = []struct {
 	{"build log", write("GET", "/builds/shop-web-run-1/log?stage=test&last=40", ""), `BuildLog "shop-web-run-1" "test" 40`},
 	{"evidence of a build", write("GET", "/evidence/build/shop-web-run-1", ""), `EvidenceOfBuild "shop-web-run-1"`},
 	{"evidence of a binding", write("GET", "/evidence/binding/shop-web%2Fproduction", ""), `EvidenceOfBinding "shop-web/production"`},
-	{"evidence of a flow", write("GET", "/evidence/flow?trace_id="+trace, ""), `EvidenceOfFlow "` + trace + `"`},
+	{"evidence of a flow", write("GET", "/evidence/flow?trace_id="+traceID, ""), `EvidenceOfFlow "` + traceID + `"`},
 	{"diff", write("GET", "/diff?project=shop", ""), `Diff "shop"`},
 	{"walkthroughs", write("GET", "/walkthroughs", ""), "Walkthroughs"},
 	{"begin a walkthrough", write("POST", "/walkthroughs", `{"template":"static"}`), `BeginWalkthrough "zulip:31" "static" "developer"`},

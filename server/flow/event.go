@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"platform.dev/platform/flowclient"
@@ -46,22 +46,27 @@ func (h heard) isPull() bool { return h.pull != "" && strings.HasPrefix(h.name, 
 // delivery: without an event header it is a strict body, which may come with
 // the token instead of a signature.
 func (s *Server) hear(r *http.Request, body []byte) (h heard, is bool, err error) {
-	if h.body, err = payload(r, body); err != nil {
-		return h, false, err
+	signed, payload, err := web.SignedPart(r.Header, body)
+	switch {
+	case errors.Is(err, web.ErrNoPayload):
+		return h, false, &flowclient.Invalid{Field: "payload", Why: "is required in a form"}
+	case err != nil:
+		return h, false, &flowclient.Invalid{Field: "body", Value: string(body), Why: "is no form: " + err.Error()}
 	}
+	h.body = payload
 	for _, p := range providers {
 		if h.name = r.Header.Get(p.event); h.name != "" {
 			h.provider, is = p, true
 			break
 		}
 	}
-	if !is && !signs(r.Header) && r.Header.Get("Authorization") != "" {
+	if !is && !web.Signed(r.Header) && r.Header.Get("Authorization") != "" {
 		if !web.SameSecret(web.Bearer(r), s.cfg.Token) {
 			return h, false, wire.ErrToken
 		}
 		return h, false, nil
 	}
-	if err := verify(r.Header, s.cfg.WebhookSecret, h.body); err != nil || !is {
+	if err := verify(r.Header, s.cfg.WebhookSecret, signed); err != nil || !is {
 		return h, false, err
 	}
 	if h.id = r.Header.Get(h.delivery); h.id == "" { // the same bytes are the same delivery
@@ -69,23 +74,6 @@ func (s *Server) hear(r *http.Request, body []byte) (h heard, is bool, err error
 		h.id = "body:" + hex.EncodeToString(sum[:])
 	}
 	return h, true, wire.DeliveryID("delivery", h.id)
-}
-
-// payload is the signed bytes: the body, or the field of a form that a git
-// server may be told to send instead.
-func payload(r *http.Request, body []byte) ([]byte, error) {
-	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
-		return body, nil // a body that is no form is JSON, whatever it is called
-	}
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		return nil, &flowclient.Invalid{Field: "body", Value: string(body), Why: "is no form: " + err.Error()}
-	}
-	if !form.Has("payload") {
-		return nil, &flowclient.Invalid{Field: "payload", Why: "is required in a form"}
-	}
-	return []byte(form.Get("payload")), nil
 }
 
 // maxMissed bounds the deliveries that are remembered as missed.

@@ -8,26 +8,22 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/flowclient"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -233,13 +229,7 @@ func text(t *testing.T, resp *http.Response) string {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("..", "..", "fixtures", "golden", "flow", strings.ReplaceAll(name, " ", "-")+".txt")
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
+	goldenfile.Compare(t, file, got)
 }
 
 // sign is the hex of a body's HMAC under the secret.

@@ -86,6 +86,7 @@ func TestBadHooksAreNamedAndChangeNothing(t *testing.T) {
 		{"a forged signature", unsigned.with("X-Hub-Signature-256", "sha256="+sign(opened, "guess")), 401},
 		{"one good signature and one bad", hook(opened, event...).with("X-Gogs-Signature", sign(opened, "guess")), 401},
 		{"no JSON", hook(`{"action":`, event...), 400},
+		{"a list", hook(`[1]`, event...), 400},
 		{"no repository", hook(`{"action":"opened","number":7}`, event...), 400},
 		{"a repository that climbs", hook(`{"action":"opened","number":7,"repository":{"full_name":"../x"}}`, event...), 400},
 		{"no number", hook(`{"action":"opened","repository":{"full_name":"a/b"}}`, event...), 400},
@@ -208,10 +209,10 @@ func FuzzDeliveriesNeverBreakTheSurface(f *testing.F) {
 		for _, target := range []string{"/hooks/git", "/sync"} {
 			s := newSurface(t)
 			resp := s.do(hook(body, "X-Gitea-Event", event).at(target))
-			if resp.StatusCode != 200 && resp.StatusCode != 400 {
+			if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusBadRequest {
 				t.Fatalf("%s %q: %d", target, body, resp.StatusCode)
 			}
-			if resp.StatusCode == 400 && len(s.flow.calls)+len(s.pushes) > 0 {
+			if resp.StatusCode == http.StatusBadRequest && len(s.flow.calls)+len(s.pushes) > 0 {
 				t.Fatalf("%s %q: refused, and acted upon: %v %v", target, body, s.flow.calls, s.pushes)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// The recorder's roles beside those of the main job.
+// The recorder's roles beside reading, promoting and locking.
 
 func (f *recorder) OpenPull(_ context.Context, r flowclient.PullRequest) (flowclient.Pull, error) {
 	return flowclient.Pull{Repo: "platform/" + r.Project, Number: 7, Title: r.Title, State: "open", Branch: r.Branch, Head: sha, Base: "main", Author: "platform", Updated: noon}, f.note("OpenPull", r)

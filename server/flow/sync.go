@@ -1,8 +1,12 @@
 package flow
 
 import (
+	"context"
 	"errors"
 	"net/http"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/wire"
@@ -10,6 +14,9 @@ import (
 
 // syncKind is the kind under which deliveries to /sync are recorded.
 const syncKind = "sync"
+
+// manifestsEvent is the name of the span event with a sync's result, and of the commit status that says the same.
+const manifestsEvent = "platform/manifests"
 
 // sync applies a repository's manifests: those of the branch that a strict body
 // names, or of the default branch when a delivery tells that it was pushed.
@@ -24,6 +31,9 @@ func (s *Server) sync(r *http.Request, body []byte) (int, any, error) {
 			return 0, nil, err
 		}
 		synced, err := s.cfg.Flow.Sync(r.Context(), req)
+		if err == nil {
+			traced(r.Context(), synced)
+		}
 		return http.StatusOK, wire.SyncAnswer{Synced: synced}, err
 	case !h.isPush():
 		return 0, nil, &flowclient.Invalid{Field: h.event, Value: h.name, Why: "is not taken here: send " + h.push + " deliveries to " + wire.SyncPath + " and the others to " + wire.HookPath}
@@ -66,5 +76,15 @@ func (s *Server) apply(r *http.Request, id string, pushed wire.PushBody) (wire.S
 		return answer, nil
 	}
 	answer.Synced = synced
+	traced(r.Context(), synced)
 	return answer, nil
+}
+
+// traced puts the result on the request's span (interface document, Inbound events).
+func traced(ctx context.Context, synced flowclient.Synced) {
+	trace.SpanFromContext(ctx).AddEvent(manifestsEvent, trace.WithAttributes(
+		attribute.String("repo", synced.Repo), attribute.String("commit", synced.Commit),
+		attribute.Int("created", synced.Created), attribute.Int("updated", synced.Updated),
+		attribute.Int("skipped", synced.Skipped), attribute.Int("refused", synced.Refused),
+	))
 }

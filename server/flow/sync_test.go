@@ -3,11 +3,15 @@ package flow
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/wire"
@@ -63,6 +67,53 @@ func TestManifestsAreAppliedForASignedBody(t *testing.T) {
 	c.header.Del("X-Signature-256")
 	assert.Equal(t, 401, s.do(c.with("Authorization", "Bearer guess")).StatusCode)
 	assert.Len(t, s.flow.calls, 1)
+}
+
+func TestASignedBodyThatCurlCallsAFormIsRead(t *testing.T) {
+	s := newSurface(t)
+	body := `{"repo":"platform/shop","ref":"main"}`
+	c := hook(body, "Content-Type", "application/x-www-form-urlencoded").with("Idempotency-Key", "k").with("X-Platform-Actor", "sre")
+	golden(t, "sync", text(t, s.do(c)))
+	assert.Equal(t, []string{`Sync {"origin":{"key":"k","who":"sre"},"repo":"platform/shop","ref":"main"}`}, s.flow.calls)
+}
+
+func TestASpanEventCarriesTheResultOfASync(t *testing.T) {
+	counts := []attribute.KeyValue{
+		attribute.String("repo", "platform/shop"), attribute.String("commit", sha),
+		attribute.Int("created", 1), attribute.Int("updated", 2), attribute.Int("skipped", 3), attribute.Int("refused", 1),
+	}
+	delivery := hook(pushed, "X-Gitea-Event", "push", "X-Gitea-Delivery", "06ce9e1d")
+	for _, tc := range []struct {
+		name string
+		call call
+		err  error
+		want []attribute.KeyValue // nil: no event
+	}{
+		{"of a signed body", hook(`{"repo":"platform/shop","ref":"main"}`), nil, counts},
+		{"of a push", delivery, nil, counts},
+		{"of a push that is refused", delivery, flowclient.Refuse("platform/shop belongs to no project; scaffold one."), nil},
+		{"of a body that is refused", hook(`{"repo":"platform/shop","ref":"main"}`), flowclient.Refuse("platform/shop belongs to no project; scaffold one."), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newSurface(t)
+			s.flow.err = tc.err
+			spans := tracetest.NewSpanRecorder()
+			ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test").Start(t.Context(), "POST /sync")
+			r := httptest.NewRequestWithContext(ctx, tc.call.method, tc.call.target, strings.NewReader(tc.call.body))
+			r.Header = tc.call.header
+			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+			span.End()
+			require.Len(t, spans.Ended(), 1)
+			events := spans.Ended()[0].Events()
+			if tc.want == nil {
+				assert.Empty(t, events)
+				return
+			}
+			require.Len(t, events, 1)
+			assert.Equal(t, "platform/manifests", events[0].Name)
+			assert.Equal(t, tc.want, events[0].Attributes)
+		})
+	}
 }
 
 // pushed is a push delivery of the default branch.
@@ -150,6 +201,8 @@ func TestBadDeliveriesAreNamedAndChangeNothing(t *testing.T) {
 		{"a push of no ref", hook(`{"after":"`+sha+`","repository":{"full_name":"a/b"}}`, event...), 400},
 		{"a push of half a commit", hook(`{"ref":"refs/heads/main","after":"1a2b","repository":{"full_name":"a/b"}}`, event...), 400},
 		{"a push that is no JSON", hook(`{"ref":`, event...), 400},
+		{"a push that is a list", hook(`[]`, event...), 400},
+		{"a push whose repository is a list", hook(`{"ref":"refs/heads/main","repository":[]}`, event...), 400},
 		{"a push whose ref is a number", hook(`{"ref":1}`, event...), 400},
 		{"a delivery id that is too long", hook(push, "X-Gitea-Event", "push", "X-Gitea-Delivery", strings.Repeat("1", 101)), 400},
 		{"a form without payload", hook("other=1", "Content-Type", "application/x-www-form-urlencoded"), 400},

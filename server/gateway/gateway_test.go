@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"platform.dev/platform/fixtures/goldenfile"
+)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -45,13 +43,7 @@ func get(h http.Handler, host, target string) *httptest.ResponseRecorder {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("..", "..", "fixtures", "golden", "gateway", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
+	goldenfile.Compare(t, file, got)
 }
 
 func TestRequestsGoToTheLongestPrefixOfTheirPath(t *testing.T) {

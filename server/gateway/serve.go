@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -20,9 +21,10 @@ const ForwardedPrefix = "X-Forwarded-Prefix"
 func (s *Server) Handler() http.Handler {
 	own := http.NewServeMux()
 	own.HandleFunc("GET /{$}", s.index)
+	own.HandleFunc("GET /style.css", web.Style(nil))
 	own.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fmt.Sprintf("%s is the gateway's own address, and %q is no page of it. Applications answer to a Host of their own; / lists them.\n",
-			web.Hostname(r.Host), short(r.URL.Path)))
+			web.Hostname(r.Host), web.Echo(r.URL.Path)))
 	})
 	healthy := web.Health(nil, own)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +35,7 @@ func (s *Server) Handler() http.Handler {
 		}
 		t, bound := (*s.hosts.Load())[host]
 		if !bound {
-			refuse(w, fmt.Sprintf("no application is bound to the host %q: nothing is deployed under that name, or it was taken out of service.\n", short(host)))
+			refuse(w, fmt.Sprintf("no application is bound to the host %q: nothing is deployed under that name, or it was taken out of service.\n", web.Echo(host)))
 			return
 		}
 		t.serve(w, r)
@@ -56,7 +58,7 @@ func (t table) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	refuse(w, fmt.Sprintf("host %q has no application at %q. Its paths: %s\n",
-		web.Hostname(r.Host), short(r.URL.Path), strings.Join(t.prefixes(), ", ")))
+		web.Hostname(r.Host), web.Echo(r.URL.Path), strings.Join(t.prefixes(), ", ")))
 }
 
 // stripped is the request as the application sees it: rest for a path, the prefix in a header.
@@ -99,17 +101,8 @@ func refuse(w http.ResponseWriter, sentence string) {
 	_, _ = fmt.Fprint(w, sentence) // the client went away: there is nobody to tell
 }
 
-// short keeps echoed input to a length that a person reads.
-func short(text string) string {
-	const limit = 200
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "..."
-}
-
 var indexPage = template.Must(template.New("index").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Application gateway</title></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Application gateway</title><link rel="stylesheet" href="/style.css"></head>
 <body><h1>Application gateway</h1>
 {{if .}}<ul>{{range .}}
 <li><a href="{{.URL}}">{{.Name}}</a></li>{{end}}
@@ -131,6 +124,10 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.SortFunc(links, func(a, b link) int { return strings.Compare(a.Name, b.Name) })
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = indexPage.Execute(w, links) // the client went away: there is nobody to tell
+	var page bytes.Buffer
+	if err := indexPage.Execute(&page, links); err != nil {
+		http.Error(w, "the index cannot be shown", http.StatusInternalServerError)
+		return
+	}
+	web.Page(w, http.StatusOK, page.Bytes())
 }

@@ -116,7 +116,7 @@ func (s *Server) api() http.Handler {
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.reply(w, r, 0, nil, &refusal{http.StatusNotFound, fmt.Sprintf("%s %s is not served here", r.Method, shorten(r.URL.Path))})
+		s.reply(w, r, 0, nil, &refusal{http.StatusNotFound, fmt.Sprintf("%s %s is not served here", r.Method, web.Echo(r.URL.Path))})
 	})
 	return mux
 }

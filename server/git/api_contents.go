@@ -98,13 +98,19 @@ func (s *Server) locate(c *call) (sha, at string, err error) {
 	return sha, at, err
 }
 
+// found is what the path of a request names at its ?ref=: the entry of a file,
+// the entries of a directory, or nothing.
+func (s *Server) found(c *call) (sha, at string, entries []entry, err error) {
+	if sha, at, err = s.locate(c); err != nil {
+		return "", "", nil, err
+	}
+	entries, err = s.tree(c.Context(), c.repo, sha, at)
+	return sha, at, entries, err
+}
+
 // getRaw answers GET raw/{path}?ref=: a file's bytes.
 func (s *Server) getRaw(c *call) (int, any, error) {
-	sha, at, err := s.locate(c)
-	if err != nil {
-		return 0, nil, err
-	}
-	found, err := s.tree(c.Context(), c.repo, sha, at)
+	_, at, found, err := s.found(c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -118,11 +124,7 @@ func (s *Server) getRaw(c *call) (int, any, error) {
 // getContents answers GET contents/{path}?ref=: a file with its content, or
 // the list of a directory's entries without theirs.
 func (s *Server) getContents(c *call) (int, any, error) {
-	sha, at, err := s.locate(c)
-	if err != nil {
-		return 0, nil, err
-	}
-	found, err := s.tree(c.Context(), c.repo, sha, at)
+	sha, at, found, err := s.found(c)
 	if err != nil {
 		return 0, nil, err
 	}

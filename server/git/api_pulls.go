@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -136,6 +137,9 @@ func (s *Server) findPull(c *call) (int, any, error) {
 	base, head := c.PathValue("number"), c.PathValue("head")
 	list, err := s.pullsWhere(c.Context(), c.repo, `AND p.state = 'open' AND p.base = ? AND p.branch = ?`, base, head)
 	if err == nil && len(list) == 0 {
+		if _, failed := strconv.Atoi(base); failed == nil { // such as pulls/7/reviews
+			return 0, nil, unknown("part of a pull request", head)
+		}
 		err = unknown("pull request", base+"..."+head)
 	}
 	if err != nil {

@@ -62,13 +62,18 @@ func (s *Server) createStatus(c *call) (int, any, error) {
 	return http.StatusCreated, shapes[0], nil
 }
 
+// statusesAt are the statuses of the commit that a request names, newest first.
+func (s *Server) statusesAt(c *call) (sha string, list []status, err error) {
+	if sha, err = s.resolve(c.Context(), c.repo, c.PathValue("sha")); err != nil {
+		return "", nil, err
+	}
+	list, err = s.statuses(c.Context(), c.repo, sha)
+	return sha, list, err
+}
+
 // listStatuses answers GET statuses/{sha} and GET commits/{ref}/statuses, newest first.
 func (s *Server) listStatuses(c *call) (int, any, error) {
-	sha, err := s.resolve(c.Context(), c.repo, c.PathValue("sha"))
-	if err != nil {
-		return 0, nil, err
-	}
-	list, err := s.statuses(c.Context(), c.repo, sha)
+	_, list, err := s.statusesAt(c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -79,11 +84,7 @@ func (s *Server) listStatuses(c *call) (int, any, error) {
 // getCombinedStatus answers GET commits/{ref}/status: the newest status of
 // each context, and the worst of their states.
 func (s *Server) getCombinedStatus(c *call) (int, any, error) {
-	sha, err := s.resolve(c.Context(), c.repo, c.PathValue("sha"))
-	if err != nil {
-		return 0, nil, err
-	}
-	list, err := s.statuses(c.Context(), c.repo, sha)
+	sha, list, err := s.statusesAt(c)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -28,8 +28,9 @@ func TestTheClientKeepsTheGitContractOverASocket(t *testing.T) {
 	flowtest.Git(t, func(*testing.T) flowclient.Git { return w.client() })
 }
 
-func TestTheClientKeepsTheGitContractInProcess(t *testing.T) {
-	w := begin(t, nil)
+// inProcess is a client that reaches w's server without the network, and its transport.
+func inProcess(t *testing.T, w *world) (*gitea.Client, *http.Transport) {
+	t.Helper()
 	l := web.NewMemory()
 	ctx, cancel := context.WithCancel(context.Background())
 	var served sync.WaitGroup
@@ -48,6 +49,12 @@ func TestTheClientKeepsTheGitContractInProcess(t *testing.T) {
 		BaseURL: w.base, Token: adminToken, User: admin, Transport: transport, Dir: filepath.Join(t.TempDir(), "scratch"), Now: time.Now, Log: w.cfg.Log,
 	})
 	require.NoError(t, err)
+	return client, transport
+}
+
+func TestTheClientKeepsTheGitContractInProcess(t *testing.T) {
+	w := begin(t, nil)
+	client, _ := inProcess(t, w)
 	flowtest.Git(t, func(*testing.T) flowclient.Git { return client })
 }
 

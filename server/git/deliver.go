@@ -217,7 +217,7 @@ func (s *Server) settle(ctx context.Context, d delivery, state, answer string, a
 			ended = millis(s.cfg.Now())
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = ?, answer = ?, attempts = ?, due_at = ?, ended_at = ? WHERE id = ?`,
-			state, shorten(answer), attempts, millis(due), ended, d.ID)
+			state, web.Echo(answer), attempts, millis(due), ended, d.ID)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"platform.dev/platform/server/web"
 )
 
 // refusal is an answer other than success: Gitea's status for the case and a
@@ -18,12 +20,12 @@ func (r *refusal) Error() string { return r.message }
 
 // unprocessable is Gitea's answer to a bad field, 422.
 func unprocessable(field, value, why string) error {
-	return &refusal{http.StatusUnprocessableEntity, fmt.Sprintf("%s %q: %s", field, shorten(value), why)}
+	return &refusal{http.StatusUnprocessableEntity, fmt.Sprintf("%s %q: %s", field, web.Echo(value), why)}
 }
 
 // unknown is Gitea's answer to a name that nothing has, 404.
 func unknown(kind, name string) error {
-	return &refusal{http.StatusNotFound, fmt.Sprintf("%s %q does not exist", kind, shorten(name))}
+	return &refusal{http.StatusNotFound, fmt.Sprintf("%s %q does not exist", kind, web.Echo(name))}
 }
 
 // conflict is Gitea's answer to a name that is taken, 409.
@@ -40,12 +42,4 @@ func isConflict(err error) bool { return answers(err, http.StatusConflict) }
 func answers(err error, status int) bool {
 	var r *refusal
 	return errors.As(err, &r) && r.status == status
-}
-
-// shorten keeps an answer short whatever was sent.
-func shorten(value string) string {
-	if len(value) <= 200 {
-		return value
-	}
-	return value[:200] + "..."
 }

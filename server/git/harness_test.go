@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -101,9 +103,29 @@ func (w *world) restart(meanwhile func()) {
 	if meanwhile != nil {
 		meanwhile()
 	}
-	l, err := net.Listen("tcp", strings.TrimPrefix(w.base, "http://"))
+	l, err := listenAgain(w.t.Context(), w.base)
 	require.NoError(w.t, err)
 	w.start(l)
+}
+
+// listenAgain listens where a server has listened before. Another test may
+// have been given the port meanwhile: it is waited for.
+func listenAgain(ctx context.Context, base string) (net.Listener, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		l, err := net.Listen("tcp", strings.TrimPrefix(base, "http://"))
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // client is a git client of the server.
@@ -132,6 +154,20 @@ func (w *world) url(name, token string) string {
 // call sends a request to the API and decodes the answer into out, when not nil.
 func (w *world) call(method, path, authorization string, body any, out any) int {
 	w.t.Helper()
+	resp, err := w.request(method, path, authorization, body)
+	require.NoError(w.t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(w.t, err)
+	if out != nil {
+		require.NoError(w.t, json.Unmarshal(text, out), "%s", text)
+	}
+	return resp.StatusCode
+}
+
+// request sends a request to the API; a body that is no string is sent as JSON.
+func (w *world) request(method, path, authorization string, body any) (*http.Response, error) {
+	w.t.Helper()
 	var in io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -150,15 +186,7 @@ func (w *world) call(method, path, authorization string, body any, out any) int 
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	require.NoError(w.t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(w.t, err)
-	if out != nil {
-		require.NoError(w.t, json.Unmarshal(text, out), "%s", text)
-	}
-	return resp.StatusCode
+	return http.DefaultClient.Do(req)
 }
 
 const asAdmin = "token " + adminToken

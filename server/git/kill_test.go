@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -66,7 +64,7 @@ func runChild(text string) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", strings.TrimPrefix(c.BaseURL, "http://"))
+	l, err := listenAgain(ctx, c.BaseURL)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"platform.dev/platform/flowclient/gitea/gitcmd"
+	"platform.dev/platform/server/web"
 )
 
 // mergeRequest asks for a merge.
@@ -83,7 +84,7 @@ func (s *Server) decideMerge(ctx context.Context, repo repository, p pull, r mer
 	m := begunMerge{pull: p, deleteBranch: r.DeleteBranch && p.Branch != repo.DefaultBranch}
 	switch {
 	case !ok:
-		return m, &refusal{http.StatusMethodNotAllowed, fmt.Sprintf("%q is not an allowed merge style for this repository; use merge, squash or fast-forward-only", shorten(r.Style))}
+		return m, &refusal{http.StatusMethodNotAllowed, fmt.Sprintf("%q is not an allowed merge style for this repository; use merge, squash or fast-forward-only", web.Echo(r.Style))}
 	case p.State == pullMerged:
 		return m, &refusal{http.StatusMethodNotAllowed, "The PR is already merged"}
 	case p.State != pullOpen:
@@ -121,7 +122,7 @@ func (s *Server) mergeCommit(ctx context.Context, repo repository, p pull, base 
 		return "", fmt.Errorf("merge %s pull request %d: %w", repo.full(), p.Number, err)
 	}
 	if tree == "" {
-		return "", conflict("%s conflicts with %s in %s; merge %s into %s, resolve and push", p.Branch, p.Base, shorten(strings.Join(conflicts, ", ")), p.Base, p.Branch)
+		return "", conflict("%s conflicts with %s in %s; merge %s into %s, resolve and push", p.Branch, p.Base, web.Echo(strings.Join(conflicts, ", ")), p.Base, p.Branch)
 	}
 	head, err := s.commit(ctx, repo, p.Head)
 	if err != nil {

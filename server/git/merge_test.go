@@ -2,13 +2,11 @@ package git_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // commitOn reads lines of a commit by git's format.
@@ -136,20 +134,27 @@ func (w pullWorld) decided(t *testing.T, before, sha string) {
 
 func TestADecisionToMergeIsCarriedOutAtTheNextStartOrGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
-		moved  bool // main went elsewhere meanwhile
-		merged bool
+		elsewhere bool // main went on without it
+		moved     bool // main was moved, and nothing recorded of it
+		merged    bool
 	}{
-		"main is where it was":    {false, true},
-		"main has gone elsewhere": {true, false},
+		"main is where it was":              {false, false, true},
+		"main was moved and nothing told":   {false, true, true},
+		"main has gone elsewhere meanwhile": {true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := pulling(t)
 			before := w.main(t)
 			p := w.open(t, "feature", "page", "x")
-			if c.moved {
+			if c.elsewhere {
 				w.onMain(t, "other", "x")
 			}
-			w.restart(func() { w.decided(t, before, p.Head.SHA) })
+			w.restart(func() {
+				w.decided(t, before, p.Head.SHA)
+				if c.moved {
+					w.move("demo", p.Head.SHA)
+				}
+			})
 			after := w.read(t, 1)
 			assert.Equal(t, c.merged, after.Merged)
 			if c.merged {
@@ -161,65 +166,4 @@ func TestADecisionToMergeIsCarriedOutAtTheNextStartOrGivenUp(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAKillAfterAnyWriteOfAMergeLeavesItMergedOnce(t *testing.T) {
-	kills := 0
-	for at := int64(1); ; at++ {
-		require.Less(t, at, int64(20), "the writes do not end")
-		killed := true
-		t.Run(fmt.Sprintf("write %d", at), func(t *testing.T) { killed = mergeThroughKill(t, at) })
-		if !killed {
-			break
-		}
-		kills++
-	}
-	assert.GreaterOrEqual(t, kills, 3, "the decision, what came of it, and its deliveries are recorded")
-}
-
-// mergeThroughKill merges on a server that dies at a write, starts it again,
-// merges again as a person would, and looks at what is there and what was told.
-func mergeThroughKill(t *testing.T, at int64) (killed bool) {
-	t.Helper()
-	hooks := listenForHooks(t)
-	base := serial(t, nil)
-	base.seeded("demo")
-	w := pullWorld{base, base.checkout("demo", adminToken)}
-	before := w.main(t)
-	p := w.open(t, "feature", "page", "x")
-	w.hook("demo", hooks.URL, "push", "pull_request")
-	merge := func() (int, error) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+demo+"/pulls/1/merge", strings.NewReader(`{"Do": "merge", "delete_branch_after_merge": true}`))
-		require.NoError(t, err)
-		req.Header.Set("Authorization", asAdmin)
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return 0, err
-		}
-		return resp.StatusCode, resp.Body.Close()
-	}
-	w.restart(func() {
-		killed = w.runKilled(at, func() { _, _ = merge() })
-	})
-	status, err := merge()
-	require.NoError(t, err)
-	assert.Contains(t, []int{200, 405}, status, "merged now, or already")
-	w.idle()
-	after := w.read(t, 1)
-	assert.True(t, after.Merged)
-	assert.Equal(t, w.main(t), after.MergeCommitSHA)
-	assert.Empty(t, w.sha(t, "refs/heads/feature"))
-	assert.Equal(t, p.Head.SHA, w.sha(t, "refs/pull/1/head"))
-	assert.Equal(t, "2", tool(t, "", "--git-dir", w.cfg.Dir+"/platform/demo.git", "rev-list", "--count", before+"..main"), "the change and one merge")
-	told := map[string]map[string]bool{}
-	for _, one := range hooks.all() {
-		kind := one.event()
-		if told[kind] == nil {
-			told[kind] = map[string]bool{}
-		}
-		told[kind][one.id()] = true
-	}
-	assert.Len(t, told["push"], 1, "one push of main, however often it was tried")
-	assert.Len(t, told["pull_request"], 1, "one closed")
-	return killed
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"platform.dev/platform/flowclient/gitea/gitcmd"
+	"platform.dev/platform/server/web"
 )
 
 // settings are in force for every git process of the server, over what a
@@ -145,7 +146,7 @@ func (s *Server) resolve(ctx context.Context, repo repository, ref string) (stri
 	case errors.As(err, &exit) && !gitcmd.Says(err, "not a git repository"):
 		return "", unknown("commit", ref)
 	default:
-		return "", fmt.Errorf("resolve %s in %s: %w", shorten(ref), repo.full(), err)
+		return "", fmt.Errorf("resolve %s in %s: %w", web.Echo(ref), repo.full(), err)
 	}
 }
 

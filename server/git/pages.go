@@ -8,10 +8,15 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+
+	"platform.dev/platform/server/web"
 )
 
-//go:embed pages
+//go:embed pages/*.html
 var pageFiles embed.FS
+
+//go:embed pages/style.css
+var pageStyle []byte
 
 const (
 	pageCommits = 30
@@ -39,10 +44,6 @@ func (s *Server) pages() (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page templates: %w", err)
 	}
-	style, err := pageFiles.ReadFile("pages/style.css")
-	if err != nil {
-		return nil, fmt.Errorf("page style: %w", err)
-	}
 	mux := http.NewServeMux()
 	for _, p := range pages {
 		mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -57,11 +58,7 @@ func (s *Server) pages() (http.Handler, error) {
 			s.render(w, r, templates, p.template, model, err)
 		})
 	}
-	mux.HandleFunc("GET /assets/style.css", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		w.Header().Set("Cache-Control", "max-age=3600")
-		_, _ = w.Write(style)
-	})
+	mux.HandleFunc("GET /assets/style.css", web.Style(pageStyle))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.render(w, r, templates, "", nil, unknown("page", r.URL.Path))
 	})
@@ -96,11 +93,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, templates *templ
 		s.broken(w, r, repository{}, err)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(out.Bytes())
+	web.Page(w, status, out.Bytes())
 }
 
 // readable finds the repository of a page. To nobody, a private one and one

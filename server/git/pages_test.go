@@ -2,10 +2,8 @@ package git_test
 
 import (
 	"bytes"
-	"flag"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,22 +14,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/server/git"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden compares with fixtures/golden/git/<name>.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("../../fixtures/golden/git", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), string(got))
+	goldenfile.Compare(t, path, string(got))
 }
 
 // still is a world whose clock stands, so that its commits are the same in every run.

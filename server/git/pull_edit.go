@@ -37,7 +37,7 @@ func (s *Server) editPull(ctx context.Context, repo repository, number string, e
 			p.Updated = s.cfg.Now()
 		}
 		if e.State != nil {
-			action := ""
+			var action string
 			if p, action, err = s.turn(ctx, repo, p, *e.State); err != nil {
 				return err
 			}

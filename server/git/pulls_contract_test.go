@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,7 +21,6 @@ import (
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/flowtest"
 	"platform.dev/platform/flowclient/gitea"
-	"platform.dev/platform/server/web"
 )
 
 // people do to pull requests, through the SDK, what the port does not.
@@ -49,6 +47,13 @@ func people(t *testing.T, client *gitea.Client, base, token string, through http
 			_, _, err = api.AddIssueLabels("platform", filepath.Base(repo), int64(number), sdk.IssueLabelsOption{Labels: []int64{l.ID}})
 			return err
 		},
+		Labels: func(ctx context.Context, repo string) (names []string, err error) {
+			list, _, err := open(ctx).ListRepoLabels("platform", filepath.Base(repo), sdk.ListLabelsOptions{})
+			for _, l := range list {
+				names = append(names, l.Name)
+			}
+			return names, err
+		},
 		Comments: func(ctx context.Context, repo string, number int) (texts []string, err error) {
 			list, _, err := open(ctx).ListIssueComments("platform", filepath.Base(repo), int64(number), sdk.ListIssueCommentOptions{})
 			for _, c := range list {
@@ -66,24 +71,7 @@ func TestTheClientKeepsThePullsContractOverASocket(t *testing.T) {
 
 func TestTheClientKeepsThePullsContractInProcess(t *testing.T) {
 	w := begin(t, nil)
-	l := web.NewMemory()
-	ctx, cancel := context.WithCancel(context.Background())
-	var served sync.WaitGroup
-	served.Go(func() {
-		if err := web.Serve(ctx, l, w.srv.Handler(), w.cfg.Log); err != nil {
-			t.Error(err)
-		}
-	})
-	transport := l.Transport()
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		cancel()
-		served.Wait()
-	})
-	client, err := gitea.New(gitea.Config{
-		BaseURL: w.base, Token: adminToken, User: admin, Transport: transport, Dir: filepath.Join(t.TempDir(), "scratch"), Now: time.Now, Log: w.cfg.Log,
-	})
-	require.NoError(t, err)
+	client, transport := inProcess(t, w)
 	flowtest.Pulls(t, func(t *testing.T) flowtest.PullsWorld { return people(t, client, w.base, adminToken, transport) })
 }
 

@@ -120,8 +120,8 @@ func TestPullsAreListedByStateOrderAndPage(t *testing.T) {
 
 func TestAnEditChangesWhatItNames(t *testing.T) {
 	w := pulling(t)
-	p := w.open(t, "feature", "page", "x")
-	p = w.do(t, 201, "PATCH", "/pulls/1", map[string]any{"title": "Another"})
+	w.open(t, "feature", "page", "x")
+	p := w.do(t, 201, "PATCH", "/pulls/1", map[string]any{"title": "Another"})
 	assert.Equal(t, "Another", p.Title)
 	assert.Equal(t, "hello", p.Body)
 	p = w.do(t, 201, "PATCH", "/pulls/1", map[string]any{"body": ""})
@@ -184,6 +184,7 @@ func TestABranchThatGoesClosesItsPullRequests(t *testing.T) {
 	assert.Equal(t, 404, w.call("DELETE", demo+"/branches/two", asAdmin, nil, nil))
 	assert.Equal(t, 403, w.call("DELETE", demo+"/branches/main", asAdmin, nil, nil))
 	assert.Contains(t, w.do(t, 404, "PATCH", "/pulls/1", map[string]any{"state": "open"}).Message, `"one" does not exist`)
+	assert.Equal(t, `part of a pull request "reviews" does not exist`, w.do(t, 404, "GET", "/pulls/1/reviews", nil).Message, "and no pull request of the branches 1 and reviews")
 }
 
 func TestAPullRequestsRefIsFetchedAndNeverPushed(t *testing.T) {
@@ -243,11 +244,11 @@ func TestLabelsAreAddedReplacedRemovedAndCleared(t *testing.T) {
 		Name  string
 		Color string
 	}
-	make := func(name string) (l named) {
+	create := func(name string) (l named) {
 		require.Equal(t, 201, w.call("POST", demo+"/labels", asAdmin, map[string]any{"name": name, "color": "#00AAbb", "description": "d"}, &l))
 		return l
 	}
-	promote, hold := make("promote"), make("hold")
+	promote, hold := create("promote"), create("hold")
 	assert.Equal(t, "00aabb", promote.Color)
 	change := func(method, path string, labels ...any) (names []string) {
 		t.Helper()

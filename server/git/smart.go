@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 func (s *Server) advertise(w http.ResponseWriter, r *http.Request) {
 	service := r.URL.Query().Get("service")
 	if service != uploadPack && service != receivePack {
-		http.Error(w, fmt.Sprintf("service %q: only smart HTTP is served; use git 1.6.6 or newer", shorten(service)), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("service %q: only smart HTTP is served; use git 1.6.6 or newer", web.Echo(service)), http.StatusForbidden)
 		return
 	}
 	repo, ok := s.admit(w, r, service)

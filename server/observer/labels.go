@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
 // labels answers GET /loki/api/v1/labels: the names that lines of the range have, sorted.
@@ -23,7 +25,7 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) values(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	if !labelName.MatchString(name) {
-		return refuse(http.StatusBadRequest, "invalid label name '%s'", short(name))
+		return refuse(http.StatusBadRequest, "invalid label name '%s'", web.Echo(name))
 	}
 	return s.listed(w, r, func(labels map[string]string, add func(string)) {
 		if value := labels[name]; value != "" {

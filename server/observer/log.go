@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
 const (
@@ -59,7 +61,7 @@ func streamOf(labels map[string]string) (string, error) {
 		case value == "":
 			continue
 		case len(name) > maxLabel || !labelName.MatchString(name):
-			return "", fmt.Errorf("label %q: must be letters, digits and underscores, at most %d, and begin with no digit", short(name), maxLabel)
+			return "", fmt.Errorf("label %q: must be letters, digits and underscores, at most %d, and begin with no digit", web.Echo(name), maxLabel)
 		case len(value) > maxValue:
 			return "", fmt.Errorf("label %s: its value has %d bytes; %d are allowed", name, len(value), maxValue)
 		}

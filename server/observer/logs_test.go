@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -277,5 +278,32 @@ func TestAConfigurationWithoutWhatItNeedsIsRefused(t *testing.T) {
 	} {
 		_, err := observer.New(t.Context(), cfg)
 		assert.ErrorContains(t, err, field)
+	}
+}
+
+func TestManyTellAndAskAtOnceAndNothingIsLost(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	const tellers, lines = 8, 300
+	var wg sync.WaitGroup
+	for teller := range tellers {
+		wg.Go(func() {
+			labels := map[string]string{"component": "busy", "run": fmt.Sprint(teller)}
+			for i := range lines {
+				assert.NoError(t, r.s.Log(t.Context(), labels, []observer.Line{{At: begun.Add(-time.Minute), Text: fmt.Sprint(i)}}))
+				if i%100 == 0 {
+					assert.Equal(t, 200, r.get(ask(`{component="busy"}`)).status)
+					assert.NoError(t, r.s.Sweep(t.Context()))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for teller := range tellers {
+		got := texts(t, r.get(ask(fmt.Sprintf(`{run="%d"}`, teller), "limit", "5000", "direction", "forward")))
+		assert.Len(t, got, lines)
+		for i, text := range got {
+			require.Equal(t, fmt.Sprint(i), text, "in the order in which they were told")
+		}
 	}
 }

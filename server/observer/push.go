@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
 // maxPushed is how many lines one push may carry.
@@ -19,7 +21,7 @@ const early = 10 * time.Minute
 // is wrong anywhere is refused whole, so that its sender may send it again.
 func (s *Server) push(w http.ResponseWriter, r *http.Request) error {
 	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "application/json" {
-		return refuse(http.StatusUnsupportedMediaType, "Content-Type %q: send application/json", short(mediaType))
+		return refuse(http.StatusUnsupportedMediaType, "Content-Type %q: send application/json", web.Echo(mediaType))
 	}
 	body, err := unpacked(r)
 	if err != nil {
@@ -32,7 +34,7 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request) error {
 		} `json:"streams"`
 	}
 	if err := json.Unmarshal(body, &sent); err != nil {
-		return refuse(http.StatusBadRequest, "the body is no push of streams: %s", short(err.Error()))
+		return refuse(http.StatusBadRequest, "the body is no push of streams: %s", web.Echo(err.Error()))
 	}
 	var entries []entry
 	for i, st := range sent.Streams {
@@ -69,7 +71,7 @@ func (s *Server) pushed(value []json.RawMessage) (Line, error) {
 	}
 	nanos, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return Line{}, fmt.Errorf("time %q: must be nanoseconds since 1970", short(stamp))
+		return Line{}, fmt.Errorf("time %q: must be nanoseconds since 1970", web.Echo(stamp))
 	}
 	at, now := time.Unix(0, nanos), s.cfg.Now()
 	switch {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
 // As Loki's defaults.
@@ -52,7 +54,7 @@ func (s *Server) queryRange(w http.ResponseWriter, r *http.Request) error {
 	case "forward":
 		forward = true
 	default:
-		return refuse(http.StatusBadRequest, "invalid direction '%s'", short(direction))
+		return refuse(http.StatusBadRequest, "invalid direction '%s'", web.Echo(direction))
 	}
 	found, err := s.lines(r.Context(), sel, start, end, limit, forward)
 	if err != nil {
@@ -104,7 +106,7 @@ func lineLimit(v url.Values) (int, error) {
 	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
-		return 0, refuse(http.StatusBadRequest, "invalid limit %q: must be a number", short(text))
+		return 0, refuse(http.StatusBadRequest, "invalid limit %q: must be a number", web.Echo(text))
 	case n <= 0:
 		return 0, refuse(http.StatusBadRequest, "limit must be a positive value")
 	case n > mostLines:
@@ -123,7 +125,7 @@ func (s *Server) span(v url.Values, back time.Duration) (start, end time.Time, e
 	}
 	if text := v.Get("since"); text != "" {
 		if back, err = time.ParseDuration(text); err != nil || back < 0 {
-			return start, end, refuse(http.StatusBadRequest, "invalid since %q: must be a duration such as 1h", short(text))
+			return start, end, refuse(http.StatusBadRequest, "invalid since %q: must be a duration such as 1h", web.Echo(text))
 		}
 	}
 	start = end.Add(-back)
@@ -152,7 +154,7 @@ func instant(field, text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return t, refuse(http.StatusBadRequest, "invalid %s %q: must be nanoseconds or seconds since 1970, or RFC 3339", field, short(text))
+		return t, refuse(http.StatusBadRequest, "invalid %s %q: must be nanoseconds or seconds since 1970, or RFC 3339", field, web.Echo(text))
 	}
 	return t, nil
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -19,13 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/server/observer"
 )
 
 // TestMain asks that every test ends what it began.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 const token = "the-token-of-the-observer"
 
@@ -135,11 +132,5 @@ func golden(t *testing.T, name string, got answer) {
 	var b bytes.Buffer
 	require.NoError(t, json.Indent(&b, []byte(got.body), "", "  "))
 	path := filepath.Join("..", "..", "fixtures", "golden", "observer", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), b.String())
+	goldenfile.Compare(t, path, b.String())
 }

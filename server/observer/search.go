@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
 const (
@@ -173,7 +175,7 @@ func queryOf(v url.Values) (q Query, err error) {
 	for field, to := range map[string]*time.Duration{"minDuration": &q.Shortest, "maxDuration": &q.Longest} {
 		if text := v.Get(field); text != "" {
 			if *to, err = time.ParseDuration(text); err != nil || *to < 0 {
-				return q, refuse(http.StatusBadRequest, "invalid %s %q: must be a duration such as 100ms", field, short(text))
+				return q, refuse(http.StatusBadRequest, "invalid %s %q: must be a duration such as 100ms", field, web.Echo(text))
 			}
 		}
 	}
@@ -181,7 +183,7 @@ func queryOf(v url.Values) (q Query, err error) {
 		if text := v.Get(field); text != "" {
 			seconds, err := strconv.ParseInt(text, 10, 33)
 			if err != nil || seconds < 0 {
-				return q, refuse(http.StatusBadRequest, "invalid %s %q: must be seconds since 1970", field, short(text))
+				return q, refuse(http.StatusBadRequest, "invalid %s %q: must be seconds since 1970", field, web.Echo(text))
 			}
 			*to = time.Unix(seconds, 0)
 		}
@@ -198,11 +200,11 @@ func tagsOf(text string) (map[string]string, error) {
 	for rest := strings.TrimLeft(text, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		key, after, found := strings.Cut(rest, "=")
 		if !found || key == "" || strings.ContainsAny(key, " \"") {
-			return nil, refuse(http.StatusBadRequest, "invalid tags %q: must be key=value pairs with spaces between them", short(text))
+			return nil, refuse(http.StatusBadRequest, "invalid tags %q: must be key=value pairs with spaces between them", web.Echo(text))
 		}
 		value, next, err := valueOf(after)
 		if err != nil {
-			return nil, refuse(http.StatusBadRequest, "invalid tags %q: the value of %s is no quoted text", short(text), short(key))
+			return nil, refuse(http.StatusBadRequest, "invalid tags %q: the value of %s is no quoted text", web.Echo(text), web.Echo(key))
 		}
 		tags[key], rest = value, next
 	}
@@ -234,7 +236,7 @@ func number(v url.Values, field string, def, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, refuse(http.StatusBadRequest, "invalid %s %q: must be a number from 1 to %d", field, short(text), most)
+		return 0, refuse(http.StatusBadRequest, "invalid %s %q: must be a number from 1 to %d", field, web.Echo(text), most)
 	}
 	return n, nil
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"platform.dev/platform/server/web"
 )
 
 // selector is a query of LogQL without pipeline stages: matchers of labels,
@@ -176,7 +178,7 @@ func (p *parser) comparison(ops []string) (op, value string, err error) {
 func (p *parser) expression(text string) (*regexp.Regexp, error) {
 	expr, err := regexp.Compile(text)
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "parse error : %s", short(err.Error()))
+		return nil, refuse(http.StatusBadRequest, "parse error : %s", web.Echo(err.Error()))
 	}
 	return expr, nil
 }
@@ -206,7 +208,7 @@ func (p *parser) unexpected(want string) error {
 	line, col := 1+strings.Count(read, "\n"), len(read)-strings.LastIndex(read, "\n")
 	found := "end of query"
 	if p.rest != "" {
-		found = fmt.Sprintf("%q", short(p.rest)[:min(len(p.rest), 20)])
+		found = fmt.Sprintf("%q", web.Echo(p.rest)[:min(len(p.rest), 20)])
 	}
 	return refuse(http.StatusBadRequest, "parse error at line %d, col %d: syntax error: unexpected %s, expecting %s", line, col, found, want)
 }

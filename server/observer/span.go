@@ -8,6 +8,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"platform.dev/platform/server/web"
 )
 
 const (
@@ -68,15 +70,15 @@ func unfit(sp *tracepb.Span, size int) string {
 	const lastInstant = 1<<63 - 1
 	switch {
 	case len(sp.GetTraceId()) != 16 || zero(sp.GetTraceId()):
-		return fmt.Sprintf("span %q: traceId must be 16 bytes and not all zero", short(sp.GetName()))
+		return fmt.Sprintf("span %q: traceId must be 16 bytes and not all zero", web.Echo(sp.GetName()))
 	case len(sp.GetSpanId()) != 8 || zero(sp.GetSpanId()):
-		return fmt.Sprintf("span %q: spanId must be 8 bytes and not all zero", short(sp.GetName()))
+		return fmt.Sprintf("span %q: spanId must be 8 bytes and not all zero", web.Echo(sp.GetName()))
 	case len(sp.GetParentSpanId()) != 0 && len(sp.GetParentSpanId()) != 8:
-		return fmt.Sprintf("span %q: parentSpanId must be empty or 8 bytes", short(sp.GetName()))
+		return fmt.Sprintf("span %q: parentSpanId must be empty or 8 bytes", web.Echo(sp.GetName()))
 	case sp.GetStartTimeUnixNano() == 0 || sp.GetStartTimeUnixNano() > lastInstant || sp.GetEndTimeUnixNano() > lastInstant:
-		return fmt.Sprintf("span %q: startTimeUnixNano and endTimeUnixNano must be nanoseconds since 1970", short(sp.GetName()))
+		return fmt.Sprintf("span %q: startTimeUnixNano and endTimeUnixNano must be nanoseconds since 1970", web.Echo(sp.GetName()))
 	case size > maxSpan:
-		return fmt.Sprintf("span %q: %d bytes with its resource; %d are allowed", short(sp.GetName()), size, maxSpan)
+		return fmt.Sprintf("span %q: %d bytes with its resource; %d are allowed", web.Echo(sp.GetName()), size, maxSpan)
 	}
 	return ""
 }
@@ -88,15 +90,6 @@ func zero(id []byte) bool {
 		}
 	}
 	return true
-}
-
-// short keeps echoed input to a length that a person reads.
-func short(text string) string {
-	const limit = 200
-	if len(text) <= limit {
-		return text
-	}
-	return text[:limit] + "..."
 }
 
 // text is the value of a string attribute, "" where there is none.

@@ -11,6 +11,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"platform.dev/platform/server/web"
 )
 
 // maxTrace is how many spans of a trace are answered: a larger one is refused, as Tempo does.
@@ -73,11 +75,11 @@ func (s *Server) pending(ctx context.Context) error {
 // traceID reads an id as Tempo does: hexadecimal, zeros at its beginning may be left out.
 func traceID(text string) ([]byte, error) {
 	if len(text) == 0 || len(text) > 32 {
-		return nil, refuse(http.StatusBadRequest, "trace id %q: must be 1 to 32 hexadecimal digits", short(text))
+		return nil, refuse(http.StatusBadRequest, "trace id %q: must be 1 to 32 hexadecimal digits", web.Echo(text))
 	}
 	id, err := hex.DecodeString(strings.Repeat("0", 32-len(text)) + text)
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "trace id %q: must be 1 to 32 hexadecimal digits", short(text))
+		return nil, refuse(http.StatusBadRequest, "trace id %q: must be 1 to 32 hexadecimal digits", web.Echo(text))
 	}
 	return id, nil
 }

@@ -41,7 +41,7 @@ func (s *Server) receiveTraces(w http.ResponseWriter, r *http.Request) error {
 	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	enc, ok := encodings[mediaType]
 	if !ok {
-		return refuse(http.StatusUnsupportedMediaType, "Content-Type %q: send application/x-protobuf or application/json", short(mediaType))
+		return refuse(http.StatusUnsupportedMediaType, "Content-Type %q: send application/x-protobuf or application/json", web.Echo(mediaType))
 	}
 	body, err := unpacked(r)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) receiveTraces(w http.ResponseWriter, r *http.Request) error {
 	var req collectorpb.ExportTraceServiceRequest
 	if err := enc.decode(body, &req); err != nil {
 		return s.answerOTLP(w, enc, http.StatusBadRequest,
-			&status.Status{Code: int32(code.Code_INVALID_ARGUMENT), Message: short("the body is no ExportTraceServiceRequest: " + err.Error())})
+			&status.Status{Code: int32(code.Code_INVALID_ARGUMENT), Message: web.Echo("the body is no ExportTraceServiceRequest: " + err.Error())})
 	}
 	rows, rejected, why, err := spansOf(req.GetResourceSpans())
 	if err != nil {
@@ -103,7 +103,7 @@ func unpacked(r *http.Request) ([]byte, error) {
 		copied.Body = z
 		return web.Body(&copied, maxBody)
 	default:
-		return nil, fmt.Errorf("Content-Encoding %q: send gzip or none", short(enc)) //nolint:staticcheck // begins with the header's name
+		return nil, fmt.Errorf("Content-Encoding %q: send gzip or none", web.Echo(enc)) //nolint:staticcheck // begins with the header's name
 	}
 	return web.Body(r, maxBody)
 }
@@ -149,7 +149,7 @@ func rewriteIDs(v any) error {
 			}
 			raw, err := hex.DecodeString(id)
 			if err != nil {
-				return fmt.Errorf("%s %q: must be hexadecimal", key, short(id))
+				return fmt.Errorf("%s %q: must be hexadecimal", key, web.Echo(id))
 			}
 			v[key] = base64.StdEncoding.EncodeToString(raw)
 		}

@@ -11,8 +11,9 @@ import (
 
 // Apply makes d run and says how it stands. A site is served when Apply
 // returns; a process only starts, and Config.Changed tells when it is worth
-// asking again. What cannot run is not Ready, with the reason, while whatever the name ran before goes on answering. The error
-// is one of this machine (the disk) or of ctx. Applies of a name take turns.
+// asking again. What cannot run is not Ready, with the reason, while whatever
+// the name ran before goes on answering. The error is one of this machine (the
+// disk) or of ctx. Applies of a name take turns.
 func (s *Server) Apply(ctx context.Context, d Deployment) (DeploymentStatus, error) {
 	unlock, err := s.names.lock(ctx, d.Name)
 	if err != nil {
@@ -33,6 +34,7 @@ func (s *Server) Apply(ctx context.Context, d Deployment) (DeploymentStatus, err
 	} else {
 		s.settled(d.Name)
 	}
+	s.abandon(d.Name)
 	status = DeploymentStatus{Reason: p.reason, Message: p.message}
 	if before := s.now(d.Name); before.handler != nil {
 		status.Message += "; " + before.image + " goes on answering"

@@ -33,7 +33,7 @@ const standardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // specOf puts together what d runs from its workload and its image, or says why it cannot run.
-func specOf(d Deployment, p plan, t tree, memory int64) (spec, error) {
+func specOf(d Deployment, p plan, t tree) (spec, error) {
 	c := d.Workload.Container
 	argv := slices.Concat(c.Command, c.Args)
 	if len(c.Command) == 0 {
@@ -64,7 +64,7 @@ func specOf(d Deployment, p plan, t tree, memory int64) (spec, error) {
 	}
 	sp := spec{
 		name: d.Name, component: d.Component, image: c.Image, tree: t,
-		argv: argv, env: env, plan: p, memory: memory,
+		argv: argv, env: env, plan: p, memory: d.Memory,
 	}
 	sp.id = sp.identity()
 	_, err := sp.program(t.files)

@@ -12,13 +12,12 @@ import (
 
 // cgroupVariable names a control group (version 2) that a test may make groups
 // in, with a memory controller and no processes of its own.
-const cgroupVariable = "PLATFORM_CGROUP"
+const cgroupVariable = "PLATFORM_TEST_CGROUP"
 
 func TestWhetherLimitsAreEnforcedIsSaidPlainly(t *testing.T) {
-	w := newWorkshop(t, func(c *Config) {
-		c.MemoryLimit = func(Deployment) int64 { return 256 << 20 }
-	})
+	w := newWorkshop(t)
 	d := w.server("v1")
+	d.Memory = 256 << 20
 	status := w.runs(d)
 	enforced, why := w.Limits()
 	if enforced {
@@ -54,9 +53,9 @@ func TestAProcessThatTakesMoreMemoryThanItsLimitIsKilled(t *testing.T) {
 	}
 	w := newWorkshop(t, func(c *Config) {
 		c.Cgroup = dir
-		c.MemoryLimit = func(Deployment) int64 { return 64 << 20 }
 	})
 	d := w.script(`x=$(head -c 200000000 /dev/zero | tr '\0' a); exec "$TEST_BINARY"`)
+	d.Memory = 64 << 20
 	status := w.stands(d, ReasonCrashLoopBackOff)
 	assert.Contains(t, status.Message, "signal: killed")
 	require.NoError(t, w.Remove(t.Context(), d.Name))

@@ -154,7 +154,8 @@ func (b *bench) restart() {
 	var err error
 	b.Server, err = New(b.t.Context(), b.cfg)
 	require.NoError(b.t, err)
-	b.t.Cleanup(func() { assert.NoError(b.t, b.Close()) })
+	opened := b.Server
+	b.t.Cleanup(func() { assert.NoError(b.t, opened.Close()) })
 }
 
 // file is an entry of an image; content of the link's target for links.

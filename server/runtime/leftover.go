@@ -47,14 +47,10 @@ func (s *Server) recordProcess(r processRecord) error {
 	if err != nil {
 		return fmt.Errorf("record process of %s: %w", r.Name, err)
 	}
-	file := s.processFile(r)
-	if err := writeSynced(file+".new", text); err != nil {
+	if err := replaceFile(s.processFile(r), text); err != nil {
 		return fmt.Errorf("record process of %s: %w", r.Name, err)
 	}
-	if err := os.Rename(file+".new", file); err != nil {
-		return fmt.Errorf("record process of %s: %w", r.Name, err)
-	}
-	return syncDir(s.processesDir())
+	return nil
 }
 
 // forgetProcess removes what belongs to a process that has ended, its record last.

@@ -109,3 +109,29 @@ func TestLinesAreReadAsTheyCome(t *testing.T) {
 	eachLine(strings.NewReader("one\r\n\ntwo\xff\n"+long+"\nlast"), func(text string) { got = append(got, text) })
 	assert.Equal(t, []string{"one", "", "two\uFFFD", long[:lineBytes], "last"}, got)
 }
+
+func TestCollectForgetsTheLogsOfWhatNoLongerRuns(t *testing.T) {
+	w := newWorkshop(t, func(c *Config) { c.KeepLogs = time.Hour })
+	runs, gone := w.server("v1"), w.server("v2")
+	gone.Name, gone.Component = "shop-api-staging", "shop-api"
+	w.runs(runs)
+	w.runs(gone)
+	require.NoError(t, w.Remove(t.Context(), gone.Name))
+	require.NoError(t, w.Close())
+	w.restart()
+	kept := func(name string) int {
+		_, err := w.Collect(t.Context())
+		require.NoError(t, err)
+		lines, err := w.Log(t.Context(), name, 10)
+		require.NoError(t, err)
+		return len(lines)
+	}
+	assert.Equal(t, 2, kept(gone.Name), "kept for a while")
+	all, err := filepath.Glob(filepath.Join(w.logs.dir, "*"))
+	require.NoError(t, err)
+	for _, path := range all {
+		require.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(-2*time.Hour)))
+	}
+	assert.Zero(t, kept(gone.Name))
+	assert.NotZero(t, kept(runs.Name), "still deployed")
+}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"html/template"
@@ -11,6 +12,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
 // Times of a backend's connections. The idle one is shorter than any server's
@@ -81,7 +84,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, up, base := e.enter()
 	defer n.leave()
 	if up == nil {
-		n.gone(w, http.StatusBadGateway, "It has no process that is ready.")
+		n.unready(w)
 		return
 	}
 	up.proxy(base, n.unanswered).ServeHTTP(w, r)
@@ -134,10 +137,10 @@ func (n *version) unanswered(w http.ResponseWriter, r *http.Request, err error) 
 	case r.Context().Err() != nil:
 		w.WriteHeader(http.StatusBadGateway) // the client went away: there is nobody to tell
 	case errors.As(err, &late) && late.Timeout():
-		n.gone(w, http.StatusGatewayTimeout, fmt.Sprintf("It did not answer within %s.", headerWithin))
+		n.gone(w, http.StatusGatewayTimeout, fmt.Sprintf("It did not answer within %s.", headerWithin), runsOn)
 	default:
 		n.service.s.cfg.Log.Warn("request not answered", "name", n.spec.name, "err", err)
-		n.gone(w, http.StatusBadGateway, "Its process ended, or closed the connection without an answer.")
+		n.gone(w, http.StatusBadGateway, "Its process ended, or closed the connection without an answer.", runsOn)
 	}
 }
 
@@ -149,20 +152,16 @@ var gonePage = template.Must(template.New("gone").Parse(`<!doctype html>
 </body></html>
 `))
 
+// runsOn is what is known of a process that left one request unanswered: if it
+// has ended, the next request is told.
+const runsOn = "Ask again."
+
 // gone is the page in the place of an answer. It names the component.
-func (n *version) gone(w http.ResponseWriter, status int, what string) {
-	n.service.mu.Lock()
-	state := "It runs; ask again."
-	if n.up == nil {
-		state = "It is being started again by itself; ask again in a few seconds."
-	}
-	n.service.mu.Unlock()
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Retry-After", "2")
-	w.WriteHeader(status)
-	// The client went away: there is nobody to tell.
-	_ = gonePage.Execute(w, struct{ Component, What, State string }{n.spec.component, what, state})
+func (n *version) gone(w http.ResponseWriter, status int, what, state string) {
+	var page bytes.Buffer
+	// Three texts: the template cannot fail on them.
+	_ = gonePage.Execute(&page, struct{ Component, What, State string }{n.spec.component, what, state})
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Retry-After", "2")
+	web.Page(w, status, page.Bytes())
 }

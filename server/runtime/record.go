@@ -50,13 +50,10 @@ func writeRecord(dir, name, digest string) error {
 	if old, err := os.ReadFile(file); err == nil && string(old) == string(text) {
 		return nil
 	}
-	if err := writeSynced(file+".new", text); err != nil {
+	if err := replaceFile(file, text); err != nil {
 		return fmt.Errorf("record %s: %w", name, err)
 	}
-	if err := os.Rename(file+".new", file); err != nil {
-		return fmt.Errorf("record %s: %w", name, err)
-	}
-	return syncDir(dir)
+	return nil
 }
 
 // removeRecord removes the record of a name, if there is one.
@@ -74,6 +71,18 @@ func removeRecord(dir, name string) error {
 }
 
 func recordFile(dir, name string) string { return filepath.Join(dir, name+".json") }
+
+// replaceFile writes a file whole or not at all, and durably: after a crash
+// there is the old content or the new, and perhaps a file.new that counts for nothing.
+func replaceFile(file string, text []byte) error {
+	if err := writeSynced(file+".new", text); err != nil {
+		return err
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(file))
+}
 
 // writeSynced writes a file and waits until it is on disk.
 func writeSynced(file string, text []byte) error {

@@ -171,3 +171,30 @@ func TestAProcessWhosePathIsTakenSaysSoAndTakesItOnceItIsFree(t *testing.T) {
 	assert.True(t, w.apply(d).Ready)
 	assert.Equal(t, "v1 /", w.text())
 }
+
+func TestAVersionToComeIsGivenUpWhenAnotherIsWantedThatCannotRun(t *testing.T) {
+	w := newWorkshop(t)
+	good := w.server("v1")
+	w.runs(good)
+	require.Equal(t, ReasonStarting, w.apply(w.script("exec tail -f /dev/null")).Reason)
+	require.Eventually(t, func() bool { return len(w.left()) == 2 }, waitLong, waitShort)
+	require.Equal(t, ReasonCommandInvalid, w.apply(w.service(good.Workload.Container.Image, []string{"no-such-program"})).Reason)
+	w.alone("v1")
+}
+
+func TestPathsOfWhichOneIsTakenAreGivenBack(t *testing.T) {
+	w := newWorkshop(t)
+	first, other := w.site("first"), staging(w.site("another"))
+	w.apply(staging(first))
+	other.Name = "another"
+	other.Workload.Endpoints = map[string]flowclient.Endpoint{"last": {Type: "HTTP"}}
+	require.True(t, w.apply(other).Ready)
+	for name, d := range map[string]Deployment{"a site": staging(w.site("second")), "a process": w.server("v1")} {
+		t.Run(name, func(t *testing.T) {
+			d.Workload.Endpoints = map[string]flowclient.Endpoint{"http": {Type: "HTTP"}, "last": {Type: "HTTP"}}
+			status := w.stands(d, ReasonPathTaken)
+			assert.Contains(t, status.Message, first+" goes on answering")
+			assert.Equal(t, "first", w.text())
+		})
+	}
+}

@@ -24,7 +24,9 @@ func TestAProcessThatEndsIsStartedAgainAndSaysHowItEnded(t *testing.T) {
 	assert.Equal(t, ReasonCrashLoopBackOff, status.Reason)
 	assert.Contains(t, status.Message, "shop-web ended: exit status 3")
 	assert.Contains(t, status.Message, "cannot find the database")
-	assert.Nil(t, w.routes.get(route, "/"), "nothing is bound")
+	resp := w.routes.get(route, "/")
+	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	assert.Contains(t, body(t, resp), "It is being started again by itself")
 
 	w.stands(w.script("exit 0"), ReasonCrashLoopBackOff)
 	status = w.until(w.script("kill -9 $$"), func(s DeploymentStatus) bool { return s.Reason == ReasonCrashLoopBackOff })
@@ -42,7 +44,7 @@ func TestWhileAProcessIsGoneAPageNamesTheComponent(t *testing.T) {
 	assert.Contains(t, status.Message, "exit status 7")
 	assert.Contains(t, status.Message, "asked to crash")
 	resp = w.routes.get(route, "/")
-	assert.Equal(t, http.StatusBadGateway, resp.StatusCode)
+	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
 	assert.Equal(t, "2", resp.Header.Get("Retry-After"))
 	assert.Contains(t, body(t, resp), "shop-web does not answer")
 }
@@ -73,7 +75,9 @@ func TestAProcessThatIsNotReadyInTimeSaysWhatItAnswered(t *testing.T) {
 	assert.Equal(t, ReasonReadinessTimeout, status.Reason)
 	assert.Contains(t, status.Message, "shop-web was not ready after 1s")
 	assert.Contains(t, status.Message, "v1 listens", "the last lines are quoted")
-	assert.Nil(t, w.routes.get(route, "/"), "nothing is bound")
+	resp := w.routes.get(route, "/")
+	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	assert.Contains(t, body(t, resp), "It is being started again by itself")
 
 	status = w.stands(w.script("echo waiting for nothing; exec tail -f /dev/null"), ReasonReadinessTimeout)
 	assert.Contains(t, status.Message, "refused")

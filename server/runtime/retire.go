@@ -30,15 +30,30 @@ func (n *version) retire() {
 	<-n.done
 }
 
-// dismiss has nothing run for the name any more, if it has a service at all:
-// what answers requests finishes them.
-func (s *Server) dismiss(name string) {
-	s.mu.Lock()
-	v := s.services[name]
-	s.mu.Unlock()
+// abandon gives up the version to come, when there is one: it is not wanted any
+// more, although what is wanted in its place cannot run.
+func (s *Server) abandon(name string) {
+	v := s.known(name)
 	if v == nil {
 		return
 	}
+	s.unawait(v)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.next != nil {
+		v.next.end()
+		v.next = nil
+	}
+}
+
+// dismiss has nothing run for the name any more, if it has a service at all:
+// what answers requests finishes them.
+func (s *Server) dismiss(name string) {
+	v := s.known(name)
+	if v == nil {
+		return
+	}
+	s.unawait(v)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.next != nil {
@@ -52,12 +67,11 @@ func (s *Server) dismiss(name string) {
 
 // stop ends every process of a name, when it has any, and waits until they have ended.
 func (s *Server) stop(ctx context.Context, name string) error {
-	s.mu.Lock()
-	v := s.services[name]
-	s.mu.Unlock()
+	v := s.known(name)
 	if v == nil {
 		return nil
 	}
+	s.unawait(v)
 	v.mu.Lock()
 	v.current, v.next = nil, nil
 	living := slices.Collect(maps.Keys(v.living))

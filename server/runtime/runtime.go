@@ -37,6 +37,7 @@ type Deployment struct {
 	Route       string // what the path is made of: the component, or the one that it is a fork of
 	Type        string // component type: StaticSite, or "deployment/..." for a process
 	Workload    flowclient.WorkloadSpec
+	Memory      int64 // bytes that its process may use; 0 for no limit; see Server.Limits
 }
 
 // DeploymentStatus is how a deployment stands. Reason is one word of the table
@@ -51,7 +52,9 @@ type DeploymentStatus struct {
 // Routes is the gateway as the runtime needs it. Bind replaces the handler of
 // a name atomically and fails when another name holds the prefix.
 type Routes interface {
+	// Bind hands what is asked of host below prefix to h.
 	Bind(host, prefix, name string, h http.Handler) error
+	// Unbind takes the handler away when name holds the prefix.
 	Unbind(host, prefix, name string)
 }
 
@@ -68,12 +71,11 @@ type Config struct {
 	Keep              time.Duration     // optional: 1 hour; how long an image that nothing runs is kept for a rollback
 	Changed           func(name string) // optional: Apply of the name is worth asking again; must return at once
 
-	Times       Times                            // optional: of processes; see Times
-	Logged      func(name string, line LogLine)  // optional: each line that a process writes, in order; the process waits for it
-	LogBytes    int64                            // optional: 1 MiB; how much of its output is kept for each name
-	KeepLogs    time.Duration                    // optional: 7 days; how long the log of a name that does not run is kept
-	MemoryLimit func(d Deployment) (bytes int64) // optional: what the component declares; 0 for no limit; see Server.Limits
-	Cgroup      string                           // optional: directory of the control group to make groups in; found by itself
+	Times    Times                           // optional: of processes; see Times
+	Logged   func(name string, line LogLine) // optional: each line that a process writes, in order; the process waits for it
+	LogBytes int64                           // optional: 1 MiB; how much of its output is kept for each name
+	KeepLogs time.Duration                   // optional: 7 days; how long the log of a name that does not run is kept
+	Cgroup   string                          // optional: directory of the control group to make groups in; found by itself
 
 	Now func() time.Time // optional: time.Now
 	Log *slog.Logger     // optional: slog.Default
@@ -192,9 +194,6 @@ func (c *Config) check() error {
 	}
 	if c.Logged == nil {
 		c.Logged = func(string, LogLine) {}
-	}
-	if c.MemoryLimit == nil {
-		c.MemoryLimit = func(Deployment) int64 { return 0 }
 	}
 	if c.LogBytes == 0 {
 		c.LogBytes = 1 << 20

@@ -18,6 +18,7 @@ type service struct {
 	mu      sync.Mutex
 	current *version              // nil before the first is ready
 	next    *version              // nil when there is nothing to wait for
+	awaited plan                  // routed to next, since nothing answers under the name yet
 	living  map[*version]struct{} // those two, and the replaced ones that still answer
 }
 
@@ -62,6 +63,13 @@ func (s *Server) service(name string) *service {
 	return v
 }
 
+// known is the service of a name; nil when it has none.
+func (s *Server) known(name string) *service {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.services[name]
+}
+
 // runService makes the process of d run. It returns at once: the process
 // becomes ready, and takes the routes, in its own time, and Changed tells.
 func (s *Server) runService(ctx context.Context, d Deployment) (DeploymentStatus, error) {
@@ -79,7 +87,7 @@ func (s *Server) runService(ctx context.Context, d Deployment) (DeploymentStatus
 	if err != nil {
 		return DeploymentStatus{}, err
 	}
-	sp, err := specOf(d, p, t, s.cfg.MemoryLimit(d))
+	sp, err := specOf(d, p, t)
 	if err != nil {
 		return DeploymentStatus{}, err
 	}
@@ -89,6 +97,7 @@ func (s *Server) runService(ctx context.Context, d Deployment) (DeploymentStatus
 	}
 	v := s.service(d.Name)
 	v.desire(sp) //nolint:contextcheck // what it starts outlives this call
+	s.await(v)
 	if waiting := v.ready(); waiting != nil {
 		s.promote(waiting)
 	}
@@ -282,7 +291,7 @@ func (s *Server) promote(n *version) {
 		return
 	}
 	before := v.current
-	v.current, v.next = n, nil
+	v.current, v.next, v.awaited = n, nil, plan{} // its routes are those that were awaited
 	if before != nil {
 		s.all.Go(before.retire)
 	}

@@ -62,7 +62,7 @@ func TestAProcessHasAnEnvironmentAndFilesOfItsOwn(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{
 		"BOTH", "FROM_IMAGE", "HOME", "HOST", "PATH", "PORT", "PWD", "TMPDIR", markVariable,
-		"TEST_BINARY", programVariable, runVariable,
+		"TEST_BINARY", programVariable, runVariable, "GOCOVERDIR",
 	}, names)
 	assert.Equal(t, "workload", env["BOTH"])
 	assert.Equal(t, "127.0.0.1", env["HOST"])

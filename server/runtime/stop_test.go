@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -48,6 +49,21 @@ func TestAProcessIsRecordedBeforeItsProgramRuns(t *testing.T) {
 	d := w.script(`grep -q "\"pid\":$$,\"group\":$$,\"started\":\"$(cut -d' ' -f22 /proc/$$/stat)\"" ` + w.processesDir() + `/shop-web-staging.*.json || exit 9
 exec "$TEST_BINARY"`)
 	assert.Equal(t, "runs "+d.Workload.Container.Image, w.runs(d).Message, "it never failed")
+}
+
+func TestAProcessThatCannotBeRecordedDoesNotRun(t *testing.T) {
+	w := newWorkshop(t)
+	require.NoError(t, os.Remove(w.processesDir()))
+	ran := filepath.Join(t.TempDir(), "ran")
+	d := w.script("echo >" + ran + `; exec "$TEST_BINARY"`)
+	status := w.stands(d, ReasonCrashLoopBackOff)
+	assert.Contains(t, status.Message, "record process of shop-web-staging")
+	_, err := os.Stat(ran)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.Mkdir(w.processesDir(), 0o700))
+	w.runs(d)
+	assert.Len(t, w.left(), 1)
+	assert.Len(t, w.ports, 1, "ports of what did not run are free again")
 }
 
 func TestWhateverIsAskedForAtOnceNothingIsLeft(t *testing.T) {

@@ -208,7 +208,7 @@ func TestTheWorkloadsCommandGoesBeforeTheImages(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d := staging("image")
 			d.Workload.Container.Command, d.Workload.Container.Args = tc.command, tc.args
-			sp, err := specOf(d, plan{}, tree{files: root, image: description{Entrypoint: tc.entrypoint, Cmd: tc.cmd}}, 0)
+			sp, err := specOf(d, plan{}, tree{files: root, image: description{Entrypoint: tc.entrypoint, Cmd: tc.cmd}})
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, sp.argv)
 		})

@@ -1,6 +1,7 @@
 // Package web is what every surface shares: listeners (TCP and in memory),
 // serving until the context ends, the checks at the door (Host, cross-origin,
-// token, body size), health, and error answers.
+// token, body size, signatures of hooks), health, error answers, and what pages
+// have in common.
 //
 // It knows nothing of what a surface serves.
 package web
@@ -102,7 +103,13 @@ func Hostname(host string) string {
 }
 
 // SameOrigin refuses writes that a browser sends from another origin.
-func SameOrigin(next http.Handler) http.Handler { return http.NewCrossOriginProtection().Handler(next) }
+func SameOrigin(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Error(w, http.StatusForbidden, r.Method+" is not taken from a page of another origin; send it from a program, or from a page of this surface")
+	}))
+	return protection.Handler(next)
+}
 
 // SameSecret compares two secrets in constant time; an empty one never matches.
 func SameSecret(got, want string) bool {

@@ -293,6 +293,9 @@ func TestSameOriginRefusesWritesFromElsewhere(t *testing.T) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
 			assert.Equal(t, tc.want, w.Code)
+			if tc.want == http.StatusForbidden {
+				assert.JSONEq(t, `{"error":"POST is not taken from a page of another origin; send it from a program, or from a page of this surface"}`, w.Body.String())
+			}
 		})
 	}
 }

@@ -17,6 +17,9 @@ import (
 //go:embed pages/*.html
 var pages embed.FS
 
+//go:embed pages/style.css
+var style []byte
+
 // view are the pages; the functions are those that they use.
 var view = template.Must(template.New("pages").Funcs(template.FuncMap{
 	"clock":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
@@ -36,6 +39,7 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page("runs.html", s.loadRuns))
 	mux.HandleFunc("GET /runs/{run}", s.page("run.html", s.loadRunPage))
+	mux.HandleFunc("GET /style.css", web.Style(style))
 	mux.HandleFunc("GET /api/runs", s.twin(s.loadRuns))
 	mux.HandleFunc("GET /api/runs/{run}", s.twin(s.loadRun))
 	mux.HandleFunc("GET /api/runs/{run}/logs", s.twin(s.loadLogs))
@@ -79,12 +83,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name
 		http.Error(w, "this page cannot be shown", http.StatusInternalServerError)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client went away: there is nobody to tell
+	web.Page(w, status, b.Bytes())
 }
 
 // verdict is the status and the sentence of an error. A fault's own words go to the log.

@@ -2,10 +2,8 @@ package workflow
 
 import (
 	"context"
-	"flag"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,22 +13,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/flowclient"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden compares a body with a file of the room's goldens.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("../../fixtures/golden/workflow", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
+	goldenfile.Compare(t, path, got)
 }
 
 // clock ticks a quarter of a second each time it is asked.
@@ -155,6 +146,11 @@ func TestAPageIsWholeAndNothingOfALogIsMarkup(t *testing.T) {
 	assert.Equal(t, 1, doc.Find("h1").Length())
 	assert.Equal(t, 1, doc.Find(`meta[name=viewport]`).Length())
 	assert.Equal(t, 0, doc.Find("prices").Length())
+	assert.Equal(t, 0, doc.Find("style, [style], script").Length(), "its policy would keep them from the browser")
+	style := get(t, s, "GET", doc.Find("link[rel=stylesheet]").AttrOr("href", ""))
+	assert.Equal(t, "text/css; charset=utf-8", style.Header().Get("Content-Type"))
+	assert.Contains(t, style.Body.String(), "box-sizing", "what all surfaces have")
+	assert.Contains(t, style.Body.String(), ".Succeeded", "and the engine's own")
 	assert.Equal(t, 4, doc.Find("details").Length())
 	assert.Equal(t, 0, doc.Find(`meta[http-equiv=refresh]`).Length(), "a run that has ended stands still")
 	doc.Find("a").Each(func(_ int, a *goquery.Selection) {
