@@ -42,7 +42,7 @@ bench:
 
 ## golden: write the golden files anew; review the diff
 golden:
-	$(GO) test ./... -update
+	$(GO) test $$(grep -rlE 'goldenfile|commandstest' --include=*_test.go . | xargs -n1 dirname | sort -u) -update
 
 ## hooks: run `make check` before every commit
 hooks:
