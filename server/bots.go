@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -238,14 +237,9 @@ const pageLimit = 4 << 20
 
 // fetch GETs an application's page, as a person's browser would.
 func fetch(ctx context.Context, url string) (status int, body []byte, err error) {
-	client := web.Loopback(10 * time.Second)
-	client.Transport = web.Propagate(client.Transport)
+	client := visitor(10 * time.Second)
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, nil, fmt.Errorf("fetch %s: %w", url, err)
-	}
-	resp, err := client.Do(req)
+	resp, err := visit(ctx, client, url)
 	if err != nil {
 		return 0, nil, fmt.Errorf("fetch %s: %w", url, err)
 	}

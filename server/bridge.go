@@ -8,6 +8,7 @@ import (
 
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/server/controlplane"
+	"platform.dev/platform/server/gateway"
 	"platform.dev/platform/server/runtime"
 	"platform.dev/platform/server/web"
 	"platform.dev/platform/server/workflow"
@@ -54,22 +55,30 @@ func (d deployer) Remove(ctx context.Context, name string) error { return d.runt
 // prober makes the URL check of a promotion.
 type prober struct{ client *http.Client }
 
-func newProber() prober {
-	client := web.Loopback(5 * time.Second)
+func newProber() prober { return prober{visitor(5 * time.Second)} }
+
+// visitor is a client that reaches applications as a browser on this machine does.
+func visitor(timeout time.Duration) *http.Client {
+	client := web.Loopback(timeout)
 	client.Transport = web.Propagate(client.Transport)
-	return prober{client}
+	return client
+}
+
+// visit GETs a page. The caller closes the answer's body.
+func visit(ctx context.Context, client *http.Client, url string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return client.Do(req)
 }
 
 // Probe GETs the URL; unbound tells that the gateway answered because no application is bound there.
 func (p prober) Probe(ctx context.Context, url string) (status int, unbound bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, false, fmt.Errorf("probe %s: %w", url, err)
-	}
-	resp, err := p.client.Do(req)
+	resp, err := visit(ctx, p.client, url)
 	if err != nil {
 		return 0, false, fmt.Errorf("probe %s: %w", url, err)
 	}
 	defer resp.Body.Close()
-	return resp.StatusCode, resp.Header.Get("X-Platform-Gateway") == "unbound", nil
+	return resp.StatusCode, resp.Header.Get(gateway.Header) == gateway.Unbound, nil
 }
