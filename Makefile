@@ -5,7 +5,7 @@ GO     ?= go
 BINARY := bin/platform
 SHELL  := /bin/sh
 
-.PHONY: run build test kills check race bench golden lint hooks
+.PHONY: run build test kills invariants check race bench golden lint hooks
 
 ## run: build, then start the platform and run the static walkthrough
 run:
@@ -24,6 +24,10 @@ test:
 ## kills: the platform killed at every durable write of what it does, where `test` tries a few (minutes)
 kills:
 	PLATFORM_TEST_EVERY_KILL=1 CGO_ENABLED=0 $(GO) test -run EveryAct -timeout 30m ./server
+
+## invariants: many more runs of the machine that holds promotion against its rules (ten minutes)
+invariants:
+	PLATFORM_TEST_RUNS=$${PLATFORM_TEST_RUNS:-4000} CGO_ENABLED=0 $(GO) test -count 1 -run TheInvariantsOfPromotion -timeout 60m ./flowclient/store ./server/controlplane
 
 ## race: every test under the race detector (needs a C compiler)
 race:

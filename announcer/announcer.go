@@ -1,4 +1,4 @@
-// Package announcer says in chat what has happened: builds, promotions, locks,
+// Package announcer says in chat what has happened: builds, promotions, locks, freezes,
 // projects, pull requests and their review environments. It reads the controller's events behind a cursor and puts one
 // message each into the outbox, so that nothing is said twice, nothing is
 // lost, and nobody waits for a chat.

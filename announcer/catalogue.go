@@ -2,6 +2,7 @@ package announcer
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"platform.dev/platform/bots/markup"
@@ -15,7 +16,7 @@ func Catalogue() []markup.Message {
 		out     []markup.Message
 		folded  = summary{titles: map[string][]markup.Span{}, seen: map[string]bool{}}
 		noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-		samples = append(sampleBodies(noon), pullBodies(noon)...)
+		samples = slices.Concat(sampleBodies(noon), autoBodies(noon), pullBodies(noon))
 		known   = func(author string) markup.Span { return markup.M("10", author) }
 	)
 	for i, s := range samples {
@@ -69,6 +70,7 @@ func sampleBodies(noon time.Time) []sampleBody {
 	refusal := &flowclient.Refusal{Sentence: locked, Gate: "lock", Gates: []flowclient.Verdict{
 		{Gate: "lock", Component: "shop-web", Sentence: locked},
 		{Gate: "window", Sentence: "Production changes to shop are allowed Mon-Fri 13:00-17:00 UTC. Closed now; opens Fri 20 Nov 13:00 UTC, in 1 h."}}}
+	freeze := flowclient.Freeze{ID: 3, Project: "shop", From: noon, Until: noon.AddDate(0, 0, 45), Reason: "the *end* of the year", Who: "sre", At: noon}
 	of := func(project ...flowclient.ComponentOutcome) flowclient.Outcome {
 		return flowclient.Outcome{Project: "shop", Components: project}
 	}
@@ -77,8 +79,11 @@ func sampleBodies(noon time.Time) []sampleBody {
 		{flowclient.EventPromoted, flowclient.MoveEvent{Origin: asked, Outcome: of(moved, waits)}},
 		{flowclient.EventPromoteRefuse, flowclient.MoveEvent{Origin: asked, Outcome: of(), Refusal: refusal}},
 		{flowclient.EventRolledBack, flowclient.MoveEvent{Origin: asked, Outcome: of(returned)}},
+		{flowclient.EventRollbackRefuse, flowclient.MoveEvent{Origin: asked, Outcome: of(), Refusal: refusal}},
 		{flowclient.EventLockSet, flowclient.LockEvent{Who: "sre", Locks: []flowclient.Lock{lock}}},
 		{flowclient.EventLockCleared, flowclient.LockEvent{Who: "admin", Locks: []flowclient.Lock{lock}}},
+		{flowclient.EventFreezeSet, flowclient.FreezeEvent{Who: "sre", Freeze: freeze}},
+		{flowclient.EventFreezeCleared, flowclient.FreezeEvent{Who: "admin", Freeze: freeze}},
 		{flowclient.EventScaffolded, flowclient.ProjectEvent{Who: "developer", Template: "static",
 			Repository: flowclient.Repository{Name: "platform/shop", WebURL: "http://127.0.0.1:3001/platform/shop"},
 			Commit:     flowclient.Commit{SHA: first, Subject: "Begin shop from the template static"}}},

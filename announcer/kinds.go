@@ -14,22 +14,32 @@ type kind struct {
 	topic  string
 	apart  bool // never production activity: told in the sandbox, whatever the project
 	sequel bool // never the first of its message
+	common bool // of no project, it is told in the sandbox, which all have in common
 	write  func(e flowclient.Event, who people) (thread, markup.Message, error)
 }
 
 // kinds says of every kind of event where it is told and in which words. A
 // kind that is not here is not announced.
 var kinds = map[string]kind{
-	flowclient.EventBuildStarted:  {topic: topicBuilds, write: of(buildThread, buildStarted)},
-	flowclient.EventBuildPassed:   {topic: topicBuilds, sequel: true, write: of(buildThread, buildPassed)},
-	flowclient.EventBuildFailed:   {topic: topicBuilds, sequel: true, write: naming(buildThread, buildFailed)},
-	flowclient.EventPromoted:      {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], promoted)},
-	flowclient.EventPromoteRefuse: {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], refused)},
-	flowclient.EventRolledBack:    {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], rolledBack)},
-	flowclient.EventLockSet:       {topic: topicPromotions, write: of(ownThread[flowclient.LockEvent], lockSet)},
-	flowclient.EventLockCleared:   {topic: topicPromotions, write: of(ownThread[flowclient.LockEvent], lockCleared)},
-	flowclient.EventScaffolded:    {topic: topicBuilds, write: of(ownThread[flowclient.ProjectEvent], scaffolded)},
-	flowclient.EventRemoved:       {topic: topicBuilds, write: of(ownThread[flowclient.ProjectEvent], removed)},
+	flowclient.EventBuildStarted:   {topic: topicBuilds, write: of(buildThread, buildStarted)},
+	flowclient.EventBuildPassed:    {topic: topicBuilds, sequel: true, write: of(buildThread, buildPassed)},
+	flowclient.EventBuildFailed:    {topic: topicBuilds, sequel: true, write: naming(buildThread, buildFailed)},
+	flowclient.EventPromoted:       {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], promoted)},
+	flowclient.EventPromoteRefuse:  {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], refused)},
+	flowclient.EventRolledBack:     {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], rolledBack)},
+	flowclient.EventRollbackRefuse: {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], refused)},
+	flowclient.EventAutoParked:     {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoRefused:    {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoLeftOut:    {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoLeftAlone:  {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoBroken:     {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventExternal:       {topic: topicPromotions, write: of(ownThread[flowclient.ExternalEvent], external)},
+	flowclient.EventLockSet:        {topic: topicPromotions, write: of(ownThread[flowclient.LockEvent], lockSet)},
+	flowclient.EventLockCleared:    {topic: topicPromotions, write: of(ownThread[flowclient.LockEvent], lockCleared)},
+	flowclient.EventFreezeSet:      {topic: topicPromotions, common: true, write: of(ownThread[flowclient.FreezeEvent], freezeSet)},
+	flowclient.EventFreezeCleared:  {topic: topicPromotions, common: true, write: of(ownThread[flowclient.FreezeEvent], freezeCleared)},
+	flowclient.EventScaffolded:     {topic: topicBuilds, write: of(ownThread[flowclient.ProjectEvent], scaffolded)},
+	flowclient.EventRemoved:        {topic: topicBuilds, write: of(ownThread[flowclient.ProjectEvent], removed)},
 
 	flowclient.EventPullOpened: {topic: topicPulls, write: of(pullThread, pullOpened)},
 	flowclient.EventPullMerged: {topic: topicPulls, write: of(ownThread[flowclient.PullEvent], pullMerged)},
@@ -79,7 +89,7 @@ func (a *Announcer) say(ctx context.Context, e flowclient.Event) (s said, ok boo
 		return said{}, false
 	}
 	t, m, err := k.write(e, a.author)
-	if err == nil && e.Project == "" {
+	if err == nil && e.Project == "" && !k.common {
 		// The lock of a component that is gone was cleared: there is no stream to tell it in.
 		a.cfg.Log.InfoContext(ctx, "event of no project not announced", "kind", e.Kind, "key", e.Key)
 		return said{}, false

@@ -111,6 +111,9 @@ func samples(t *testing.T) map[string]flowclient.Event {
 	lock := flowclient.Lock{ID: 1, Component: "shop-web", Commit: secondCommit, Environment: "production", Reason: "breaks @**Sam SRE**'s pager", Who: "sre", At: noon}
 	everywhere := lock
 	everywhere.Environment = ""
+	freeze := flowclient.Freeze{ID: 3, Project: "shop", From: noon, Until: noon.AddDate(0, 0, 45), Reason: "the fair: ask @**Sam SRE** first", Who: "sre @**all**", At: noon}
+	everyProject := freeze
+	everyProject.ID, everyProject.Project, everyProject.From = 4, "", noon.AddDate(0, 0, 40)
 	refusal := flowclient.MoveEvent{
 		Origin: flowclient.Origin{Key: "zulip:32", Who: "developer"},
 		Refusal: &flowclient.Refusal{Sentence: "commit 99887766 of shop-web is locked by sre: breaks production; clear the lock first", Gate: "lock",
@@ -122,7 +125,7 @@ func samples(t *testing.T) map[string]flowclient.Event {
 	}
 	byPass := refusal
 	byPass.Origin.Who, byPass.Refusal = automatic, &flowclient.Refusal{Sentence: "memory: 3 GiB used + 1 GiB > 3.5 GiB; asked again in 10 minutes"}
-	return map[string]flowclient.Event{
+	all := map[string]flowclient.Event{
 		"build-started": event(t, flowclient.EventBuildStarted, "build/r/started", building(flowclient.BuildRunning, nil)),
 		"build-passed":  event(t, flowclient.EventBuildPassed, "build/r/passed", building(flowclient.BuildSucceeded, func(b *flowclient.BuildEvent) { b.Build.CompletedAt = &end })),
 		"build-failed":  event(t, flowclient.EventBuildFailed, "build/r/failed", failed(func(*flowclient.BuildEvent) {})),
@@ -139,6 +142,9 @@ func samples(t *testing.T) map[string]flowclient.Event {
 		"refused-by-pass":  event(t, flowclient.EventPromoteRefuse, "refused/35", byPass),
 		"lock-set":         event(t, flowclient.EventLockSet, "lock/1/set", flowclient.LockEvent{Who: "sre", Locks: []flowclient.Lock{lock}}),
 		"lock-cleared":     event(t, flowclient.EventLockCleared, "lock/1/cleared", flowclient.LockEvent{Who: "admin", Locks: []flowclient.Lock{lock, everywhere}}),
+		"freeze-set":       event(t, flowclient.EventFreezeSet, "freeze/36/set", flowclient.FreezeEvent{Who: freeze.Who, Freeze: freeze}),
+		"freeze-set-all":   event(t, flowclient.EventFreezeSet, "freeze/37/set", flowclient.FreezeEvent{Who: "admin", Freeze: everyProject}),
+		"freeze-cleared":   event(t, flowclient.EventFreezeCleared, "freeze/38/cleared", flowclient.FreezeEvent{Who: "admin", Freeze: freeze}),
 		"scaffolded": event(t, flowclient.EventScaffolded, "project/shop/scaffolded", flowclient.ProjectEvent{
 			Who: "developer", Template: "static",
 			Repository: flowclient.Repository{Name: "platform/shop", WebURL: "http://127.0.0.1:3001/platform/shop"},
@@ -165,6 +171,11 @@ func samples(t *testing.T) map[string]flowclient.Event {
 		"review-left":      event(t, flowclient.EventReviewDestroyed, "review/4/1/destroyed", reviewing(flowclient.ReviewQueued, func(b *flowclient.ReviewEvent) { b.Why = "the pull request was closed" })),
 		"review-destroyed": event(t, flowclient.EventReviewDestroyed, "review/4/1/destroyed", reviewing(flowclient.ReviewDestroying, func(b *flowclient.ReviewEvent) { b.Pull, b.Why = pull(secondCommit), "the pull request was merged" })),
 	}
+	for _, b := range append(autoBodies(noon), sampleBody{flowclient.EventRollbackRefuse, refusal}) {
+		name := strings.ReplaceAll(strings.ReplaceAll(b.kind, "promotion.", ""), ".", "-")
+		all[name] = event(t, b.kind, b.kind+"/1", b.body)
+	}
+	return all
 }
 
 // pull is a pull request with hostile words; merge is its merge commit, "" while it is open.
@@ -337,6 +348,7 @@ func TestWhereAnEventIsTold(t *testing.T) {
 		{"its review environments are not production", flowclient.Event{Project: "shop"}, flowclient.EventReviewCreated, place{"platform-sandbox", "shop: pull requests"}},
 		{"a walkthrough has topics in the sandbox", flowclient.Event{Project: "static-7", Walkthrough: true}, flowclient.EventPromoted, place{"platform-sandbox", "static-7: promotions"}},
 		{"its pull requests too", flowclient.Event{Project: "static-7", Walkthrough: true}, flowclient.EventPullMerged, place{"platform-sandbox", "static-7: pull requests"}},
+		{"what concerns every project is told where all look", flowclient.Event{}, flowclient.EventFreezeSet, place{"platform-sandbox", "every project: promotions"}},
 		{"a topic is no longer than chats take", flowclient.Event{Project: long, Walkthrough: true}, flowclient.EventPromoted,
 			place{"platform-sandbox", strings.Repeat("é", 47) + "…: promotions"}},
 	} {

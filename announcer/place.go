@@ -13,6 +13,9 @@ const (
 	topicPulls      = "pull requests"
 )
 
+// everyProject names what is of all of them.
+const everyProject = "every project"
+
 // maxTopic is the longest topic, in code points, that chats take without cutting it themselves.
 const maxTopic = 60
 
@@ -24,8 +27,12 @@ type place struct {
 
 // place is where an event of the kind is announced: the project's stream, or,
 // for a walkthrough's project and for what is never production activity, a
-// topic of the project's own in the sandbox.
+// topic of the project's own in the sandbox. What concerns every project has
+// no stream of its own, and a topic there likewise.
 func (k kind) place(e flowclient.Event, sandbox string) place {
+	if e.Project == "" {
+		return place{Stream: sandbox, Topic: everyProject + ": " + k.topic}
+	}
 	if !e.Walkthrough && !k.apart {
 		return place{Stream: e.Project, Topic: k.topic}
 	}

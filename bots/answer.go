@@ -21,94 +21,155 @@ func (r *Runtime) answer(ctx context.Context, h hearing, shown chan struct{}) (o
 	}
 	defer func() { <-r.running }()
 	began := r.cfg.Now()
-	reply := &reply{runtime: r, request: commands.Request{
-		Key: h.Key, Bot: r.cfg.Bot, Text: h.Text, Place: h.Place, Link: h.Link, At: h.At,
-	}, shown: shown}
-	outcome, err := r.carryOut(ctx, h, reply)
+	reply := r.replyTo(h, shown)
+	effect, outcome, err := r.carryOut(ctx, h, reply)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.cfg.Log.Error("a message is left for the next start", "key", h.Key, "error", err)
 		}
 		return "", false
 	}
-	r.cfg.Log.Info("answered", "key", h.Key, "who", reply.request.Who.Persona, "verb", reply.request.Verb,
-		"outcome", outcome, "took", r.cfg.Now().Sub(began))
+	took := r.cfg.Now().Sub(began)
+	r.observe(reply, effect, outcome, took)
+	r.cfg.Log.Info("answered", "key", h.Key, "who", reply.request.Who.Persona, "verb", reply.request.Verb, "outcome", outcome, "took", took)
 	return outcome, true
 }
 
 // conclude records the reaction that tells the outcome, and closes the record.
+// A message that asked a question bears its mark already, and a press is no message.
 func (r *Runtime) conclude(ctx context.Context, h hearing, outcome string) {
 	if h.acked != nil {
 		<-h.acked // so that "heard" is not put on after it was taken off
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := r.mark(ctx, h, outcome); err != nil {
-		r.cfg.Log.Error("the outcome could not be put on a message", "key", h.Key, "error", err)
-		return
+	if h.Press == nil && outcome != ReactionAsked {
+		if err := r.mark(ctx, h, outcome); err != nil {
+			r.cfg.Log.Error("the outcome could not be put on a message", "key", h.Key, "error", err)
+			return
+		}
 	}
 	if err := r.cfg.Inbox.Finish(ctx, h.Key, outcome, r.cfg.Now()); err != nil {
 		r.cfg.Log.Error("a message could not be closed; it runs again at the next start", "key", h.Key, "error", err)
 	}
 }
 
-// carryOut decides and runs, and records the answer. An error means that
-// nothing was decided: Run is ending, or the store cannot be written.
-func (r *Runtime) carryOut(ctx context.Context, h hearing, reply *reply) (outcome string, err error) {
-	call, message, outcome := r.admit(ctx, h, reply)
-	if message != nil {
-		return outcome, reply.put(ctx, *message)
+// carryOut decides and runs, and records decision and answer. An error means
+// that nothing was decided: Run is ending, or the store cannot be written.
+func (r *Runtime) carryOut(ctx context.Context, h hearing, reply *reply) (effect commands.Effect, outcome string, err error) {
+	if h.Press != nil {
+		outcome, err = r.pressed(ctx, h, reply)
+		return commands.Read, outcome, err
 	}
-	err = r.run(ctx, call, reply)
+	v := r.admit(ctx, h, reply)
+	effect = v.call.Command.Effect
+	if err := r.decided(ctx, reply, v.decision); err != nil {
+		return effect, "", err
+	}
+	if !v.run {
+		if v.message == nil {
+			return effect, v.outcome, nil
+		}
+		return effect, v.outcome, reply.put(ctx, *v.message)
+	}
+	if need := r.cfg.Confirm.Need(v.call, reply.request.Project); need.Asks() {
+		outcome, err = r.ask(ctx, h, v.call, need, reply)
+		return effect, outcome, err
+	}
+	outcome, err = r.perform(ctx, h, v.call, reply)
+	if err == nil && reply.word != nil {
+		outcome, err = r.worded(ctx, h, reply)
+	}
+	return effect, outcome, err
+}
+
+// perform runs a call and records its answer.
+func (r *Runtime) perform(ctx context.Context, h hearing, call commands.Call, reply *reply) (outcome string, err error) {
+	reply.effect = call.Command.Effect
+	err = r.run(ctx, func(ctx context.Context) error { return call.Command.Run(ctx, reply.request, reply) })
 	if err != nil && ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	message, outcome = r.outcome(h, reply, err)
+	message, outcome := r.outcome(h, reply, err)
 	if message == nil {
 		return outcome, nil
 	}
 	return outcome, reply.put(ctx, *message)
 }
 
-// admit parses and authorises. A message is the answer when there is nothing to
-// run. On the way it completes the request.
-func (r *Runtime) admit(ctx context.Context, h hearing, reply *reply) (commands.Call, *markup.Message, string) {
+// verdict is what is decided about a message before anything is run.
+type verdict struct {
+	call     commands.Call
+	run      bool            // there is something to run, and it may be
+	message  *markup.Message // else the answer; nil where that was given before
+	outcome  string
+	decision Decision
+}
+
+// admit parses and authorises; on the way it completes the request. Somebody who
+// asks too fast is answered before anything else is looked at.
+func (r *Runtime) admit(ctx context.Context, h hearing, reply *reply) verdict {
+	switch {
+	case h.pace.ok:
+		return r.authorise(ctx, h, reply)
+	case !h.pace.first:
+		return verdict{outcome: ReactionRefused}
+	}
+	m := limited(r.cfg.Rate, h.pace.wait)
+	return verdict{message: &m, outcome: ReactionRefused, decision: Decision{Kind: DecidedLimited}}
+}
+
+// authorise is admit for who does not ask too fast.
+func (r *Runtime) authorise(ctx context.Context, h hearing, reply *reply) verdict {
 	req := &reply.request
-	refuse := func(m markup.Message) (commands.Call, *markup.Message, string) {
-		return commands.Call{}, &m, ReactionRefused
+	refuse := func(m markup.Message, d Decision) verdict {
+		return verdict{message: &m, outcome: ReactionRefused, decision: d}
 	}
-	req.Project, _ = r.cfg.Project(h.Place.Stream)
-	person, known := r.cfg.Directory.Person(ctx, h.ChatID)
-	if !known {
-		return refuse(unknownPerson(h.Heard, r.cfg.Bot))
+	if !r.know(ctx, h, reply) {
+		return refuse(unknownPerson(h.Heard, r.cfg.Bot), Decision{Kind: DecidedUnknown})
 	}
-	person.ChatID, person.UserID, person.Name = h.ChatID, h.UserID, h.Name
-	req.Who = person
 	call, err := r.cfg.Commands.Parse(r.cfg.Bot, h.Text)
 	var usage *commands.UsageError
 	if errors.As(err, &usage) {
-		return commands.Call{}, &usage.Message, ReactionFailed
+		return verdict{message: &usage.Message, outcome: ReactionFailed}
 	}
 	if err != nil {
 		m := failed(r.fault(h.Key, "", err), err)
-		return commands.Call{}, &m, ReactionFailed
+		return verdict{message: &m, outcome: ReactionFailed}
 	}
 	req.Verb, req.Args = call.Verb, call.Args
-	if !r.allowed(person, call.Command) {
-		return refuse(denied(person, call, r.holders(call.Command.Action)))
+	if action, lacking := r.lacks(req.Who, call); lacking {
+		return refuse(denied(req.Who, call, action, r.holders(action)), Decision{Kind: DecidedDenied, Actions: call.Actions(), Lacking: action})
 	}
 	if age := h.at.Sub(h.At); call.Command.Effect == commands.Write && age > r.cfg.Stale {
-		return refuse(stale(call, age))
+		return refuse(stale(call, age), Decision{Kind: DecidedStale, Actions: call.Actions()})
 	}
-	return call, nil, ""
+	return verdict{call: call, run: true, decision: allowed(call)}
 }
 
-// allowed decides by the policy. A read that asks for no permission is open to
-// everybody known; a write that names none is open to nobody.
-func (r *Runtime) allowed(p commands.Person, c commands.Command) bool {
-	if c.Action == "" {
-		return c.Effect == commands.Read
+// know completes the request with who asks and about which project; false for a stranger.
+func (r *Runtime) know(ctx context.Context, h hearing, reply *reply) bool {
+	reply.request.Project, _ = r.cfg.Project(h.Place.Stream)
+	person, known := r.cfg.Directory.Person(ctx, h.ChatID)
+	if known {
+		person.ChatID, person.UserID, person.Name = h.ChatID, h.UserID, h.Name
+		reply.request.Who = person
 	}
-	return r.cfg.Policy.Allowed(p.Groups, c.Action)
+	return known
+}
+
+// lacks decides by the policy: the first permission for what a person asks that
+// they do not have. A read that asks for none is open to everybody known; a
+// write that names none is open to nobody.
+func (r *Runtime) lacks(p commands.Person, call commands.Call) (action string, lacking bool) {
+	if call.Command.Action == "" && call.Command.Effect != commands.Read {
+		return "", true
+	}
+	for _, action := range call.Actions() {
+		if !r.cfg.Policy.Allowed(p.Groups, action) {
+			return action, true
+		}
+	}
+	return "", false
 }
 
 // holders are the groups that may, where the policy can tell.
@@ -132,8 +193,8 @@ type late struct{ error }
 
 func (l *late) Unwrap() error { return l.error }
 
-// run runs a command within its time and survives its panic.
-func (r *Runtime) run(ctx context.Context, call commands.Call, reply *reply) (err error) {
+// run runs something of a command's within its time and survives its panic.
+func (r *Runtime) run(ctx context.Context, do func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()
 	defer func() {
@@ -144,24 +205,29 @@ func (r *Runtime) run(ctx context.Context, call commands.Call, reply *reply) (er
 			err = &late{err}
 		}
 	}()
-	return call.Command.Run(ctx, reply.request, reply)
+	return do(ctx)
 }
 
 // outcome makes of a command's end the message that is still owed (nil when the
 // command answered itself) and the reaction.
 func (r *Runtime) outcome(h hearing, reply *reply, err error) (*markup.Message, string) {
 	var refusal commands.Refusal
+	var declined *commands.Declined
 	var usage *commands.UsageError
 	var overdue *late
 	var m markup.Message
 	switch {
 	case err == nil && reply.answered():
 		return nil, reply.reaction()
+	case err == nil && reply.word != nil:
+		return nil, ReactionDone // what comes of the word is still to be told
 	case err == nil:
 		m = finished(reply.request.Verb)
 		return &m, ReactionDone
 	case errors.As(err, &usage):
 		return &usage.Message, ReactionFailed
+	case errors.As(err, &declined):
+		return &declined.Message, ReactionRefused
 	case errors.As(err, &refusal):
 		m = refused(refusal.Refused())
 		return &m, ReactionRefused

@@ -60,7 +60,26 @@ func ways() []commands.Command {
 	all = append(all, commands.Command{Bot: "platform", Verb: "where", Summary: "say where it is", Examples: []string{"where"}, Effect: commands.Read, Run: echo})
 	unnamed := command("unnamed", commands.Write, echo)
 	unnamed.Action = "component:unnamed"
-	return append(all, unnamed)
+	return append(all, unnamed, gift())
+}
+
+// gift needs one permission, and another to wrap it.
+func gift() commands.Command {
+	type args struct {
+		Wrapped bool `help:"In paper."`
+	}
+	c := commands.Typed(commands.Command{
+		Bot: "platform", Verb: "gift", Summary: "give", Examples: []string{"gift"}, Effect: commands.Write, Action: "component:break",
+	}, func(ctx context.Context, req commands.Request, _ *args, reply commands.Reply) error {
+		return echo(ctx, req, reply)
+	})
+	c.Needs = func(given any) []string {
+		if a, ok := given.(*args); ok && !a.Wrapped {
+			return nil
+		}
+		return []string{"component:wrap"}
+	}
+	return c
 }
 
 // who are the people of these tests, by user id.
@@ -98,6 +117,10 @@ func TestHowACommandEndsIsWhatPeopleSee(t *testing.T) {
 		{"a person in no group may write nothing", "12", "silent", bots.ReactionRefused, "bots.denied", 0},
 		{"a person in no group may read", "12", "where", bots.ReactionDone, "test.echo", 0},
 		{"a developer may do what developers may", "11", "break", bots.ReactionFailed, "bots.failed", 0},
+		{"what goes beyond a command's own permission needs another", "11", "gift --wrapped", bots.ReactionRefused, "bots.beyond", 0},
+		{"what does not go beyond needs none", "11", "gift", bots.ReactionDone, "test.echo", 0},
+		{"who has both may do both", "10", "gift --wrapped", bots.ReactionDone, "test.echo", 0},
+		{"who lacks both is told of the first", "12", "gift --wrapped", bots.ReactionRefused, "bots.denied", 0},
 		{"somebody unknown gets a polite refusal", "66", "where", bots.ReactionRefused, "bots.unknown", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

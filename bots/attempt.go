@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"platform.dev/platform/bots/markup"
 )
@@ -57,26 +58,33 @@ type storeError struct{ error }
 
 func (e *storeError) Unwrap() error { return e.error }
 
-// bring edits the message that an earlier revision became, or posts one.
+// bring edits the message that an earlier revision became, or posts one. What can
+// be edited no more is continued by a new message, which links the old one.
 func (r *Runtime) bring(ctx context.Context, row owed, p payload, out Outgoing) (arrival, error) {
-	if row.sentID != "" && r.editor != nil {
-		err := r.editor.Edit(ctx, row.sentID, out)
+	was := readSent(row.sentID)
+	if was.id != "" && r.editor != nil {
+		edited := out
+		edited.Message = r.linked(p.Message, out.Place, was.before)
+		err := r.editor.Edit(ctx, was.id, edited)
 		if err == nil {
 			return arrival{rev: row.rev, id: row.sentID}, nil
 		}
 		if !errors.Is(err, ErrTooOld) {
 			return arrival{}, err
 		}
-		r.cfg.Log.Info("a message is posted anew", "key", row.key, "instead", row.sentID, "why", err)
+		r.cfg.Log.Info("a message is posted anew", "key", row.key, "instead", was.id, "why", err)
 	}
-	return r.post(ctx, row, p, out)
+	at, err := r.post(ctx, row, p, out, was.id)
+	at.id = sent{id: at.id, before: was.id}.String()
+	return at, err
 }
 
 // post posts a message at most once: the attempt is recorded before it is made,
-// and after one whose outcome is not known the chat is asked first.
-func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing) (arrival, error) {
+// and after one whose outcome is not known the chat is asked first. before is the
+// message that it continues.
+func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing, before string) (arrival, error) {
 	if !row.tried.IsZero() && r.finder != nil && !r.hasMissed(row.key) {
-		if found, ok, err := r.find(ctx, row, p, out); err != nil || ok {
+		if found, ok, err := r.find(ctx, row, p, out, before); err != nil || ok {
 			return found, err
 		}
 		r.missed(row.key)
@@ -89,6 +97,7 @@ func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing) (
 			return arrival{}, &storeError{err}
 		}
 	}
+	out.Message = r.linked(p.Message, out.Place, before)
 	id, err := r.cfg.Transport.Send(ctx, out)
 	var again *RetryError
 	if errors.As(err, &again) && !again.Unknown {
@@ -99,10 +108,10 @@ func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing) (
 
 // find asks the chat for what an earlier attempt may have brought there: the
 // message, or an earlier revision of it, which is then edited.
-func (r *Runtime) find(ctx context.Context, row owed, p payload, out Outgoing) (arrival, bool, error) {
+func (r *Runtime) find(ctx context.Context, row owed, p payload, out Outgoing, before string) (arrival, bool, error) {
 	at := arrival{rev: row.rev}
 	for _, m := range append([]markup.Message{p.Message}, p.Was...) {
-		out.Message = m
+		out.Message = r.linked(m, out.Place, before)
 		id, found, err := r.finder.Find(ctx, out)
 		var again *RetryError
 		if err != nil && !errors.As(err, &again) {
@@ -137,9 +146,18 @@ func (r *Runtime) react(ctx context.Context, row owed, m mark) (string, error) {
 	return m.Emoji, nil
 }
 
-// delivered records a delivery. When that cannot be recorded the row stays, and is found delivered later.
+// delivered records a delivery, of a question also with the question. When that
+// cannot be recorded the row stays, and is found delivered later.
 func (r *Runtime) delivered(ctx context.Context, row owed, at arrival) bool {
-	if err := r.cfg.Outbox.Sent(context.WithoutCancel(ctx), row.id, at.rev, at.id, r.cfg.Now()); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	if r.cfg.Questions != nil && strings.Contains(row.key, questionMark) {
+		err = r.cfg.Questions.Shown(ctx, row.key, readSent(at.id).id)
+	}
+	if err == nil {
+		err = r.cfg.Outbox.Sent(ctx, row.id, at.rev, at.id, r.cfg.Now())
+	}
+	if err != nil {
 		r.cfg.Log.Error("a delivery could not be recorded", "key", row.key, "id", at.id, "error", err)
 		pause(ctx, storePause)
 		return false

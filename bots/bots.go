@@ -1,7 +1,8 @@
 // Package bots is the runtime of chat bots: it hears messages through
-// transports, routes them to commands, authorises, runs, answers and
-// remembers. What it heard and what it owes are durable (Inbox, Outbox), so a
-// restart neither loses nor repeats a message.
+// transports, routes them to commands, authorises, asks before it goes on where
+// the policy wants that, runs, answers and remembers. What it heard, asks and
+// owes is durable (Inbox, Questions, Outbox), so a restart neither loses nor
+// repeats a message, nor does anything twice that was confirmed once.
 //
 // It knows nothing of any particular chat, nor of what commands act on.
 package bots
@@ -25,6 +26,18 @@ type Heard struct {
 	Place  commands.Place `json:"place"`
 	Link   string         `json:"link"`
 	At     time.Time      `json:"at"`
+
+	// Press is set when nothing was written, but a message of the bot's own
+	// answered by hand: Text is then empty, and ID is the message's.
+	Press *Press `json:"press,omitempty"`
+}
+
+// Press is a press of a button of a message of the bot's own, or a reaction to
+// one. Whoever it is from is who asks: the message may have been meant for others.
+type Press struct {
+	On    string `json:"on"`              // the chat's id of the message
+	Value string `json:"value,omitempty"` // of the button; empty for a reaction
+	Emoji string `json:"emoji,omitempty"` // of the reaction; empty for a button
 }
 
 // Outgoing is one message to send.
@@ -74,17 +87,25 @@ type Finder interface {
 	Find(ctx context.Context, out Outgoing) (id string, found bool, err error)
 }
 
+// Linker is a Transport whose messages have addresses.
+type Linker interface {
+	// Link is the address of a posted message, by its id in its place; "" when there is none.
+	Link(to commands.Place, id string) string
+}
+
 // The reactions a bot puts on a message that mentions it.
 const (
 	ReactionHeard   = "eyes"       // heard, at work
+	ReactionAsked   = "question"   // waits for somebody to confirm; another takes its place then
 	ReactionDone    = "check"      // answered
 	ReactionRefused = "no_entry"   // answered with a refusal
 	ReactionFailed  = "cross_mark" // answered with a failure or a usage error
 )
 
-// Final tells whether a reaction says that the bot has finished with the message.
+// Final tells whether a reaction says that the bot has finished with the
+// message, or does nothing more about it before somebody has confirmed.
 func Final(reaction string) bool {
-	return reaction == ReactionDone || reaction == ReactionRefused || reaction == ReactionFailed
+	return reaction == ReactionDone || reaction == ReactionRefused || reaction == ReactionFailed || reaction == ReactionAsked
 }
 
 // Inbox remembers what was heard. Implementations are durable: a method returns after its commit.

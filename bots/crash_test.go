@@ -39,8 +39,8 @@ func promote(done *effects, life **botstest.Mortal) commands.Command {
 }
 
 func TestDyingAtEveryDurableWriteLosesAndDoublesNothing(t *testing.T) {
-	// Hear, the progress, the effect, the news, the answer, the mark, the record closed, and try and sent of three rows.
-	const known = 7 + 5
+	// Hear, the decision, the progress, the effect, the news, the answer, the mark, the record closed, and try and sent of three rows.
+	const known = 8 + 5
 	writes, died := 0, true
 	// The last round's run needs fewer than n writes.
 	for n := 1; died && !t.Failed(); n++ {

@@ -42,6 +42,7 @@ func (r *Runtime) deliver(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for ctx.Err() == nil {
+		r.listen()
 		if err := r.dispatch(ctx); err != nil && ctx.Err() == nil {
 			r.cfg.Log.Error("the outbox cannot be read", "error", err)
 			pause(ctx, storePause)

@@ -196,3 +196,34 @@ func TestARowThatCannotBeReadIsGivenUp(t *testing.T) {
 		until(t, "given up", func() bool { return w.store.Rows()[0].Dropped })
 	})
 }
+
+func TestProgressThatOutlivesTheEditLimitGoesOnInANewMessageThatLinksTheOld(t *testing.T) {
+	for _, fault := range []botstest.FaultKind{botstest.None, botstest.Lost, botstest.Vanished} {
+		t.Run(fmt.Sprintf("fault %d", fault), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, command("walk", commands.Write, func(ctx context.Context, req commands.Request, reply commands.Reply) error {
+					for i := range 3 {
+						if err := reply.Progress(ctx, said("test.step", fmt.Sprintf("step %d", i), markup.Working)); err != nil {
+							return err
+						}
+						<-time.After(6 * time.Minute)
+					}
+					return reply.Answer(ctx, said("test.walked", "walked", markup.Done))
+				}))
+				w.chat.Fail(botstest.Fault{}, botstest.Fault{}, botstest.Fault{}, botstest.Fault{Kind: fault}) // of the post anew
+				stop := w.start(nil)
+				defer stop()
+				w.chat.Say("10", shop, "walk")
+				<-time.After(7 * time.Minute)
+				until(t, "the first message is too old", func() bool { return len(w.titles(shop)) == 2 })
+				assert.Equal(t, []string{"step 1", "step 2"}, w.titles(shop))
+				until(t, "settled", func() bool { return w.titles(shop)[1] == "walked" && w.settled() })
+				assert.Equal(t, []string{"step 1", "walked"}, w.titles(shop), "the new message is edited in its turn")
+				posts := w.chat.Bots(shop)
+				link := posts[1].Message.Blocks[0].Spans[1]
+				assert.Equal(t, "http://chat.test/"+posts[0].ID, link.URL, "and still links the old one")
+				assert.Len(t, posts[1].Message.Blocks, 1)
+			})
+		})
+	}
+}

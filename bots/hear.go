@@ -16,6 +16,7 @@ const ackTimeout = 5 * time.Second
 type hearing struct {
 	Heard
 	at    time.Time       // when it was first heard
+	pace  pace            // whether its author might ask then
 	acked <-chan struct{} // closed once the reaction on hearing has been tried; nil when there is none
 }
 
@@ -27,8 +28,13 @@ type record struct {
 
 // hear is the transport's sink: it returns once the message is recorded, and
 // whatever follows happens elsewhere. A message that is known is let be: it is
-// under way, or answered.
+// under way, or answered. So is a press that is no word to a question of ours.
 func (r *Runtime) hear(ctx context.Context, h Heard) error {
+	if h.Press != nil {
+		if _, _, known, err := r.byPress(ctx, *h.Press, r.cfg.Now()); err != nil || !known {
+			return err
+		}
+	}
 	payload, err := json.Marshal(record{Bot: r.cfg.Bot, Heard: h})
 	if err != nil {
 		return fmt.Errorf("hear %s: %w", h.Key, err)
@@ -63,7 +69,7 @@ func (r *Runtime) resume(ctx context.Context) error {
 // ack marks a message as heard, at once and beside everything else. The
 // returned channel closes when that was tried; it is tried once.
 func (r *Runtime) ack(ctx context.Context, h Heard) <-chan struct{} {
-	if r.reactor == nil {
+	if r.reactor == nil || h.Press != nil {
 		return nil
 	}
 	acked := make(chan struct{})
@@ -87,6 +93,7 @@ func (r *Runtime) ack(ctx context.Context, h Heard) <-chan struct{} {
 
 // queue puts a message behind those of its place, and sees to it that somebody works there.
 func (r *Runtime) queue(ctx context.Context, h hearing) {
+	h.pace = r.rates.admit(h.ChatID, h.at)
 	r.mu.Lock()
 	waiting, atWork := r.queues[h.Place]
 	r.queues[h.Place] = append(waiting, h)

@@ -25,27 +25,35 @@ func unknownPerson(h Heard, bot string) markup.Message {
 	}
 }
 
-// denied answers somebody who may not: who they are, what is needed, whom to ask.
-func denied(p commands.Person, call commands.Call, holders []string) markup.Message {
+// denied answers somebody who lacks the permission action ("" for a write that
+// names none): who they are, what is needed, whom to ask.
+func denied(p commands.Person, call commands.Call, action string, holders []string) markup.Message {
 	groups := "no group"
 	if len(p.Groups) > 0 {
 		groups = strings.Join(p.Groups, ", ")
 	}
-	ask := "an administrator"
-	if len(holders) > 0 {
-		ask = "somebody in " + strings.Join(holders, " or ")
-	}
-	needed := markup.Spans(markup.T(" needs the permission "), markup.C(call.Command.Action), markup.T(", which you do not have."))
-	if call.Command.Action == "" {
-		needed = markup.Spans(markup.T(" changes something and names no permission, so nobody may run it."))
+	ask := whom(holders)
+	m := markup.Message{Kind: "bots.denied", Status: markup.Refused, Title: markup.Spans(markup.T("You may not run "), markup.C(call.Verb))}
+	needed := markup.Spans(markup.C(call.Verb), markup.T(" needs the permission "), markup.C(action), markup.T(", which you do not have."))
+	switch {
+	case action == "":
+		needed = markup.Spans(markup.C(call.Verb), markup.T(" changes something and names no permission, so nobody may run it."))
 		ask = "whoever wrote it"
+	case action != call.Command.Action:
+		m.Kind, m.Title = "bots.beyond", markup.Spans(markup.T("That is more than you may ask of "), markup.C(call.Verb))
+		needed = markup.Spans(markup.T("You may "), markup.C(call.Verb), markup.T(", but what you ask needs the permission "), markup.C(action), markup.T(" as well."))
 	}
-	why := append(markup.Spans(markup.T("You are "), markup.F(p.Name), markup.T(", "), markup.C(p.Persona), markup.T(" ("+groups+"). "), markup.C(call.Verb)), needed...)
-	return markup.Message{
-		Kind: "bots.denied", Status: markup.Refused,
-		Title:  markup.Spans(markup.T("You may not run "), markup.C(call.Verb)),
-		Blocks: []markup.Block{markup.Text(append(why, markup.T(" Ask "+ask+". Nothing was changed."))...)},
+	why := append(markup.Spans(markup.T("You are "), markup.F(p.Name), markup.T(", "), markup.C(p.Persona), markup.T(" ("+groups+"). ")), needed...)
+	m.Blocks = []markup.Block{markup.Text(append(why, markup.T(" Ask "+ask+". Nothing was changed."))...)}
+	return m
+}
+
+// whom to ask for a permission that these groups have.
+func whom(holders []string) string {
+	if len(holders) == 0 {
+		return "an administrator"
 	}
+	return "somebody in " + strings.Join(holders, " or ")
 }
 
 // stale answers a write that was heard too late to be what its author still wants.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -60,6 +61,27 @@ func DecodePeople(r io.Reader) (*People, error) {
 func (p *People) Person(_ context.Context, chatID string) (commands.Person, bool) {
 	person, ok := p.byChat[chatID]
 	return person, ok
+}
+
+// In is the part of the directory that is of one transport, "slack".
+func (p *People) In(transport string) *People {
+	part := &People{byChat: map[string]commands.Person{}}
+	for chat, person := range p.byChat {
+		if strings.HasPrefix(chat, transport+":") {
+			part.byChat[chat] = person
+		}
+	}
+	return part
+}
+
+// UserIDs are the chat's user ids of everybody, sorted.
+func (p *People) UserIDs() []string {
+	ids := make([]string, 0, len(p.byChat))
+	for _, person := range p.byChat {
+		ids = append(ids, person.UserID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // Named looks a person up by persona or by name, as a commit's author is written;

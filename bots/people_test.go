@@ -90,3 +90,19 @@ func TestPeopleAreFoundByPersonaOrNameWhenOnlyOneHasIt(t *testing.T) {
 		assert.Equal(t, want != "", known, name)
 	}
 }
+
+func TestThePeopleOfOneChat(t *testing.T) {
+	people, err := bots.NewPeople(
+		bots.Entry{Chat: "zulip:10", Persona: "developer"}, bots.Entry{Chat: "slack:U012AB3CD", Persona: "developer"}, bots.Entry{Chat: "slack:U011AB3CD", Persona: "sre"},
+	)
+	require.NoError(t, err)
+	_, known := people.Named("developer")
+	assert.False(t, known, "of two accounts neither is meant")
+	inSlack := people.In("slack")
+	person, known := inSlack.Named("developer")
+	assert.True(t, known)
+	assert.Equal(t, "U012AB3CD", person.UserID)
+	assert.Equal(t, []string{"U011AB3CD", "U012AB3CD"}, inSlack.UserIDs())
+	_, known = inSlack.Person(t.Context(), "zulip:10")
+	assert.False(t, known)
+}

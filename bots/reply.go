@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/commands"
@@ -15,12 +16,47 @@ import (
 type reply struct {
 	runtime *Runtime
 	request commands.Request
+	heard   Heard
+	at      time.Time       // when it was heard
+	effect  commands.Effect // of the command that is run
+	word    *word           // what Settle noted; set by the command itself, before it returns
 
 	mu     sync.Mutex
 	final  *markup.Message // what Answer said
 	shown  chan struct{}   // closed at the first Progress
 	showed bool
+	trace  string
+	calls  int // how many commands it called
 }
+
+// word is a person's word to a question.
+type word struct {
+	code string
+	yes  bool
+}
+
+var (
+	_ commands.Explainer = (*reply)(nil)
+	_ commands.Settler   = (*reply)(nil)
+	_ commands.Caller    = (*reply)(nil)
+)
+
+// replyTo makes the reply to a message, whose request is not complete yet.
+func (r *Runtime) replyTo(h hearing, shown chan struct{}) *reply {
+	return &reply{runtime: r, heard: h.Heard, at: h.at, shown: shown, request: commands.Request{
+		Key: h.Key, Bot: r.cfg.Bot, Text: h.Text, Place: h.Place, Link: h.Link, At: h.At,
+	}}
+}
+
+// Traced notes the trace that the command's work belongs to, for Observation.
+func (y *reply) Traced(id string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.trace = id
+}
+
+// Settle notes a word to a question; it is carried there once the command has returned.
+func (y *reply) Settle(code string, yes bool) { y.word = &word{code: code, yes: yes} }
 
 // Answer puts the final answer where the command was asked, over the progress message if there was one.
 func (y *reply) Answer(ctx context.Context, m markup.Message) error {

@@ -28,6 +28,13 @@ type Config struct {
 	Outbox    Outbox
 	Directory Directory
 	Policy    Policy
+	// Confirm says what is to be confirmed before it is run; nil: only what is forced.
+	Confirm Confirmations
+	// Questions keeps what waits to be confirmed; nil: what is to be confirmed is refused.
+	Questions Questions
+	Auditor   Auditor           // nil: decisions are kept nowhere
+	Rate      Rate              // of one person; the zero value limits nothing
+	Observe   func(Observation) // told of every message that was answered; nil: nobody is
 
 	// Project is the project whose stream this is; nil when streams mean no project.
 	Project func(stream string) (project string, ok bool)
@@ -42,8 +49,8 @@ type Config struct {
 // How much is under way at once. What is beyond waits; it is recorded already.
 const (
 	commandsAtOnce   = 64
-	acksAtOnce       = 8
-	deliveriesAtOnce = 8
+	acksAtOnce       = 32
+	deliveriesAtOnce = 64
 )
 
 // Runtime is one bot at work. Make it with New, run it once with Run.
@@ -64,6 +71,10 @@ type Runtime struct {
 	editor  Editor  // nil when the chat cannot change a message
 	finder  Finder  // nil when the chat cannot look for one
 
+	linker    Linker    // nil when messages have no addresses
+	connector Connector // nil when the chat cannot tell how it is connected
+	rates     *rates
+
 	group    sync.WaitGroup // every goroutine of Run
 	running  chan struct{}  // one element per command under way
 	acking   chan struct{}
@@ -71,12 +82,15 @@ type Runtime struct {
 	wake     chan struct{}
 	stopping chan struct{} // closed when Run begins to end
 
-	puts sync.Mutex // held while a row is put, and while rows are read or an attempt at one is opened; taken before mu
+	marks sync.Mutex // held while a question's mark or its end is put, in this order; taken before puts
+	puts  sync.Mutex // held while a row is put, and while rows are read or an attempt at one is opened; taken before mu
 
 	mu     sync.Mutex
 	closed bool
 	queues map[commands.Place][]hearing // commands that wait, by place; an entry means that a worker is there
 	lanes  lanes
+
+	heardAt time.Time // when the chat was last in hearing
 }
 
 // New checks the configuration and makes a Runtime.
@@ -113,10 +127,13 @@ func New(cfg Config) (*Runtime, error) {
 		stopping: make(chan struct{}),
 		queues:   map[commands.Place][]hearing{},
 		lanes:    newLanes(),
+		rates:    newRates(cfg.Rate),
 	}
 	r.reactor, _ = cfg.Transport.(Reactor)
 	r.editor, _ = cfg.Transport.(Editor)
 	r.finder, _ = cfg.Transport.(Finder)
+	r.linker, _ = cfg.Transport.(Linker)
+	r.connector, _ = cfg.Transport.(Connector)
 	return r, nil
 }
 

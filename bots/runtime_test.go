@@ -92,12 +92,15 @@ func newWorld(t *testing.T, cmds ...commands.Command) *world {
 // start begins a process; the returned function ends it and waits for its end.
 func (w *world) start(life *botstest.Mortal) (stop func()) {
 	w.t.Helper()
-	var storage botstest.Storage = w.store
+	var storage interface {
+		botstest.Storage
+		bots.Auditor
+	} = w.store
 	if life != nil {
 		storage = life
 	}
 	cfg := bots.Config{
-		Bot: "platform", Transport: w.chat.Connect("platform", life), Commands: w.router, Inbox: storage, Outbox: storage,
+		Bot: "platform", Transport: w.chat.Connect("platform", life), Commands: w.router, Inbox: storage, Outbox: storage, Questions: storage, Auditor: storage,
 		Directory: botstest.Everybody{"admins"}, Policy: bots.Grants{"admins": {"*"}},
 		Project: func(stream string) (string, bool) { return stream, stream == "shop" },
 		Log:     slog.New(slog.NewTextHandler(w.t.Output(), nil)),

@@ -36,5 +36,6 @@ func Catalogue() []markup.Message {
 			samples = append(samples, usage.Message)
 		}
 	}
+	samples = append(samples, nothingAsked(confirmVerb).Message)
 	return samples
 }

@@ -31,7 +31,16 @@ type Command struct {
 	Effect   Effect     // Read or Write
 	Action   string     // what permission is asked for, "component:promote"; empty for reads open to everyone known
 	Args     func() any // a fresh pointer to a kong struct per message; nil when the verb takes nothing
-	Run      func(ctx context.Context, req Request, reply Reply) error
+	// Note is said in help beside the summary: limits, what an interruption means. One or more sentences, or empty.
+	Note string
+	// Also are other ways to ask for it without arguments, word for word: "freeze list".
+	Also []string
+	// Needs are the permissions that the arguments ask for beside Action: nil for none, whatever they are.
+	Needs func(args any) []string
+	// Plan tells what Run would do, and does nothing; an error is answered as Run's
+	// would be. Nil: whoever is asked to confirm is shown what the command is for.
+	Plan func(ctx context.Context, req Request) (Plan, error)
+	Run  func(ctx context.Context, req Request, reply Reply) error
 }
 
 // Person is who asked, as the directory knows them.
@@ -62,6 +71,10 @@ type Request struct {
 	Link    string    // permalink of the message that asked
 	Project string    // the project whose stream this was asked in, else empty
 	At      time.Time // when the message was written
+	Trace   string    // W3C trace context that the command runs in; empty where nothing is traced
+
+	// Confirmed is the fingerprint of the plan that was confirmed; empty when nobody was asked.
+	Confirmed string
 }
 
 // Reply is how a command answers. Everything goes through the durable outbox:

@@ -51,7 +51,7 @@ func registry(t *testing.T) *commands.Registry {
 
 func TestEveryMessageOfThisPackageHasItsGoldens(t *testing.T) {
 	samples := commands.Catalogue()
-	require.Len(t, samples, 6)
+	require.Len(t, samples, 7)
 	commandstest.Catalogue(t, goldens, samples)
 }
 
@@ -97,7 +97,7 @@ func TestArgumentsAreFreshForEachMessage(t *testing.T) {
 func TestWhatIsNotUnderstoodNamesArgumentAndValue(t *testing.T) {
 	for _, c := range []struct{ text, kind, says string }{
 		{"shp shop", "usage.unknown", "Did you mean ship?"},
-		{"frobnicate", "usage.unknown", "There are ship, list and help."},
+		{"frobnicate", "usage.unknown", "There are ship, list, explain, confirm, cancel and help."},
 		{"ship", "usage.arguments", "missing: <project>"},
 		{"ship shop all more", "usage.arguments", "unexpected argument more"},
 		{"ship shop most", "usage.arguments", `"most"`},
@@ -148,7 +148,7 @@ func TestHelpIsBuiltInAndMadeFromTheValues(t *testing.T) {
 	require.ErrorAs(t, rec.Err, &usage)
 	assert.Equal(t, "ship <project> [all|some] [--to <environment>] [--reason <reason>] [--force] [--after <after>] [--count <count>]", ship().Usage())
 	assert.Equal(t, []string{"sample"}, r.Bots())
-	assert.Len(t, r.Commands("sample"), 3)
+	assert.Len(t, r.Commands("sample"), 6)
 }
 
 func TestAnUnknownBotIsAFault(t *testing.T) {
@@ -262,5 +262,49 @@ func BenchmarkParse(b *testing.B) {
 		if _, err := r.Parse("sample", `ship shop --to production --reason "two words"`); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestACommandIsKnownByItsOtherNames(t *testing.T) {
+	lists := list()
+	lists.Also, lists.Examples = []string{"ship list"}, []string{"list", "ship list"}
+	r, err := commands.NewRegistry(ship(), lists)
+	require.NoError(t, err)
+	for text, want := range map[string]string{"ship list": "list", " Ship  LIST ": "list", "list": "list", "ship list all": "ship", "ship lists": "ship"} {
+		call, err := r.Parse("sample", text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, call.Verb, text)
+	}
+	call, err := r.Parse("sample", "ship list --help")
+	require.NoError(t, err)
+	assert.Equal(t, "help", call.Verb)
+	for other, says := range map[string]string{"list": "one word is a verb", "ship  list": "two words or more"} {
+		lists.Also = []string{other}
+		_, err := commands.NewRegistry(ship(), lists)
+		assert.ErrorContains(t, err, says)
+	}
+	lists.Also = []string{"ship list", "Ship List"}
+	_, err = commands.NewRegistry(ship(), lists, list())
+	require.ErrorContains(t, err, "the verb is taken")
+	needy := ship()
+	needy.Also = []string{"send it"}
+	_, err = commands.NewRegistry(needy)
+	require.ErrorContains(t, err, `the other name "send it" gives no arguments`)
+}
+
+func TestACallTellsEveryPermissionThatItNeeds(t *testing.T) {
+	c := ship()
+	c.Needs = func(args any) []string {
+		if args.(*shipArgs).Force {
+			return []string{"project:force"}
+		}
+		return nil
+	}
+	r, err := commands.NewRegistry(c, list())
+	require.NoError(t, err)
+	for text, want := range map[string][]string{"ship shop": {"project:ship"}, "ship shop --force": {"project:ship", "project:force"}, "list": nil} {
+		call, err := r.Parse("sample", text)
+		require.NoError(t, err)
+		assert.Equal(t, want, call.Actions(), text)
 	}
 }

@@ -18,14 +18,10 @@ type helpArgs struct {
 
 // help is a bot's built-in command.
 func (r *Registry) help(bot string) Command {
-	example := helpVerb
-	if cmds := r.verbs[bot]; len(cmds) > 0 {
-		example += " " + cmds[0].Verb
-	}
 	return Typed(Command{
 		Bot: bot, Verb: helpVerb, Effect: Read,
 		Summary:  "list what can be asked, or explain one command",
-		Examples: []string{helpVerb, example},
+		Examples: []string{helpVerb, helpVerb + " " + r.first(bot)},
 	}, func(ctx context.Context, req Request, args *helpArgs, reply Reply) error {
 		if args.Command == "" {
 			return reply.Answer(ctx, r.Help(req.Bot))
@@ -65,14 +61,25 @@ func (r *Registry) HelpFor(bot, verb string) (markup.Message, error) {
 		Title:  markup.Spans(markup.C("@" + bot + " " + c.Usage())),
 		Blocks: []markup.Block{markup.Text(markup.T(sentence(capital(c.Summary))))},
 	}
+	if c.Note != "" {
+		m.Blocks = append(m.Blocks, markup.Text(markup.T(c.Note)))
+	}
 	var fields []markup.Field
 	if c.Args != nil {
 		if parser, err := grammar(c.Verb, c.Args()); err == nil {
 			fields = argumentFields(parser)
 		}
 	}
-	fields = append(fields, markup.Named("who may", whoMay(c)...), markup.Named("for example", examples(c)...))
-	m.Blocks = append(m.Blocks, markup.Fields(fields...))
+	effect := "it only reads: nothing is changed"
+	switch {
+	case c.Effect == Write:
+		effect = "it changes something"
+	case verb == confirmVerb:
+		effect = "what is asked about is done, for whoever asked for it"
+	}
+	fields = append(fields, markup.Named("effect", markup.T(effect)), markup.Named("who may", whoMay(c)...), markup.Named("for example", examples(c)...))
+	m.Blocks = append(m.Blocks, markup.Fields(fields...),
+		markup.Text(markup.C("@"+bot+" "+explainVerb+" "+verb), markup.T(" tells whether you may, and what is asked before.")))
 	return m, nil
 }
 
@@ -92,11 +99,8 @@ func argumentFields(parser *kong.Kong) []markup.Field {
 
 // whoMay says what a person needs to run the command.
 func whoMay(c Command) []markup.Span {
-	switch {
-	case c.Action == "":
-		return markup.Spans(markup.T("everyone; it changes nothing"))
-	case c.Effect == Read:
-		return markup.Spans(markup.T("people with the permission "), markup.C(c.Action), markup.T("; it changes nothing"))
+	if c.Action == "" {
+		return markup.Spans(markup.T("everyone whom the bot knows"))
 	}
 	return markup.Spans(markup.T("people with the permission "), markup.C(c.Action))
 }

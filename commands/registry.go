@@ -17,8 +17,9 @@ const maxWords = 100
 // Registry knows the commands of each bot. It does not change after it was made
 // and may be used from any goroutine.
 type Registry struct {
-	bots  []string
-	verbs map[string][]Command // by bot, in the order given, help last
+	bots   []string
+	verbs  map[string][]Command // by bot, in the order given, help last
+	routes map[string]*node     // by bot
 }
 
 // Call is a message understood: the command and its arguments.
@@ -29,21 +30,37 @@ type Call struct {
 	Text    string // as asked, trimmed
 }
 
+// Actions are the permissions that what is asked for needs, all of them; none
+// for a read that is open to everyone known.
+func (c Call) Actions() []string {
+	var all []string
+	if c.Command.Action != "" {
+		all = append(all, c.Command.Action)
+	}
+	if c.Command.Needs != nil {
+		all = append(all, c.Command.Needs(c.Args)...)
+	}
+	return all
+}
+
 var name = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// NewRegistry checks commands and adds the verb "help" to each bot. It refuses
+// NewRegistry checks commands and adds the verbs "explain" and "help" to each bot,
+// and "confirm" and "cancel" to each that changes anything. It refuses
 // duplicates, fields left empty, argument structs that a chat message must not
 // fill, and examples that do not parse.
 func NewRegistry(cmds ...Command) (*Registry, error) {
-	r := &Registry{verbs: map[string][]Command{}}
+	r := &Registry{verbs: map[string][]Command{}, routes: map[string]*node{}}
 	for _, c := range cmds {
 		if err := r.add(c); err != nil {
 			return nil, fmt.Errorf("command %q of bot %q: %w", c.Verb, c.Bot, err)
 		}
 	}
 	for _, bot := range r.bots {
-		if err := r.add(r.help(bot)); err != nil {
-			return nil, fmt.Errorf("command %q of bot %q: %w", "help", bot, err)
+		for _, c := range r.builtins(bot) {
+			if err := r.add(c); err != nil {
+				return nil, fmt.Errorf("command %q of bot %q: %w", c.Verb, bot, err)
+			}
 		}
 	}
 	for _, bot := range r.bots {
@@ -89,10 +106,26 @@ func (r *Registry) add(c Command) error {
 			return err
 		}
 	}
+	for _, other := range c.Also {
+		if words := strings.Fields(other); len(words) < 2 || strings.Join(words, " ") != other {
+			return fmt.Errorf("the other name %q must be two words or more; one word is a verb", other)
+		}
+		if taken, rest, ok := r.routeWords(c.Bot, strings.Fields(other)); ok && len(rest) == 0 {
+			return fmt.Errorf("the other name %q is taken by %q", other, taken.Verb)
+		}
+		if _, err := c.parse(nil); err != nil {
+			return fmt.Errorf("the other name %q gives no arguments: %w", other, err)
+		}
+	}
 	if !slices.Contains(r.bots, c.Bot) {
 		r.bots = append(r.bots, c.Bot)
+		r.routes[c.Bot] = &node{}
 	}
 	r.verbs[c.Bot] = append(r.verbs[c.Bot], c)
+	r.routes[c.Bot].learn([]string{c.Verb}, &c, false)
+	for _, other := range c.Also {
+		r.routes[c.Bot].learn(lowered(other), &c, true)
+	}
 	return nil
 }
 
@@ -104,10 +137,8 @@ func (r *Registry) Commands(bot string) []Command { return slices.Clone(r.verbs[
 
 // Find gives the command of a bot and a verb.
 func (r *Registry) Find(bot, verb string) (Command, bool) {
-	for _, c := range r.verbs[bot] {
-		if c.Verb == verb {
-			return c, true
-		}
+	if n := r.routes[bot]; n != nil && n.next[verb] != nil && n.next[verb].command != nil {
+		return *n.next[verb].command, true
 	}
 	return Command{}, false
 }
@@ -133,20 +164,36 @@ func (r *Registry) Parse(bot, text string) (Call, error) {
 	if len(words) == 0 {
 		words = []string{helpVerb}
 	}
-	verb, rest := strings.ToLower(words[0]), words[1:]
-	c, known := r.Find(bot, verb)
+	c, rest, known := r.route(bot, text, words)
 	if !known {
 		return Call{}, r.unknownVerb(bot, words[0])
 	}
 	if len(rest) > 0 && (slices.Contains(rest, "--help") || rest[0] == "-h") {
+		rest = []string{c.Verb}
 		c, _ = r.Find(bot, helpVerb)
-		rest = []string{verb}
 	}
 	args, err := c.parse(rest)
 	if err != nil {
 		return Call{}, badArguments(c, err)
 	}
 	return Call{Command: c, Args: args, Verb: c.Verb, Text: text}, nil
+}
+
+// route finds the command that words ask for, which are those of the text, and the words of its arguments.
+func (r *Registry) route(bot, text string, words []string) (Command, []string, bool) {
+	if c, after, ok := r.Route(bot, text); ok {
+		switch {
+		case after == "":
+			return *c, nil, true
+		case len(r.routes[bot].next[c.Verb].next) == 0:
+			return *c, words[1:], true
+		} // else another name may begin with this verb, and be written with quotes
+	}
+	c, rest, ok := r.routeWords(bot, words)
+	if !ok {
+		return Command{}, nil, false
+	}
+	return *c, rest, true
 }
 
 // parse fills a fresh argument struct from words.

@@ -49,6 +49,15 @@ func badQuote(bot, text string) *UsageError {
 	}}
 }
 
+// nothingAsked answers a word to a bot that asks nothing.
+func nothingAsked(verb string) *UsageError {
+	return &UsageError{markup.Message{
+		Kind: "usage.nothing", Status: markup.Failed,
+		Title:  markup.Spans(markup.T("There is nothing to "), markup.C(verb)),
+		Blocks: []markup.Block{markup.Text(markup.T("Nobody is asked to confirm anything here: ask for what you want done."))},
+	}}
+}
+
 // askHelp says how to see the commands.
 func askHelp(bot string) markup.Span { return markup.C("@" + bot + " help") }
 

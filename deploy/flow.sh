@@ -20,7 +20,7 @@ argument() {
 	[ "$2" -ge 2 ] || fail "$1 needs a value; see --help"
 	case $3 in
 	'') fail "$1 is empty; see --help" ;;
-	--project | --component | --rollback | --commit | --to | --reason | --list | --clear | --help)
+	--project | --component | --rollback | --force | --skip-soak | --dry-run | --commit | --to | --reason | --list | --older-than | --clear | --help)
 		fail "$1 needs a value before $3; see --help"
 		;;
 	esac

@@ -32,6 +32,28 @@ func (c *Controller) readBinding(ctx context.Context, name string) (binding, err
 	return bindingOf(o)
 }
 
+// MarshalJSON is the object, null for one that does not exist: a binding is
+// recorded with the decision that looked at it.
+func (b binding) MarshalJSON() ([]byte, error) {
+	if !b.exists {
+		return []byte("null"), nil
+	}
+	return json.Marshal(b.Object)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (b *binding) UnmarshalJSON(text []byte) error {
+	if *b = (binding{}); string(text) == "null" {
+		return nil
+	}
+	var o Object
+	err := json.Unmarshal(text, &o)
+	if err == nil {
+		*b, err = bindingOf(o)
+	}
+	return err
+}
+
 func bindingOf(o Object) (binding, error) {
 	b := binding{Object: o, exists: true}
 	return b, o.Decode(&b.spec, &b.status)

@@ -11,49 +11,51 @@ import (
 // ensureCell is the first two steps: the project's binding in production,
 // without which nothing else applies there, and one per resource. Each is
 // created when it is absent and otherwise left as it is: a resource is never
-// moved to another release by the way.
-func (c *Controller) ensureCell(ctx context.Context, in Intent, plan movePlan) error {
+// moved to another release by the way. made are those that the intent created,
+// now or before a crash.
+func (c *Controller) ensureCell(ctx context.Context, in Intent, plan movePlan) (made []Written, err error) {
 	if !moves(plan.Moves) {
-		return nil
+		return nil, nil
 	}
 	project, err := c.deps.ControlPlane.Get(ctx, KindProject, plan.Project)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	latest, err := latestRelease(project)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	meta := c.stamp(in, plan.Project, plan.Walkthrough)
-	err = c.ensure(ctx, KindProjectReleaseBinding, bindingName(plan.Project, Production), meta,
+	made, err = c.ensure(ctx, KindProjectReleaseBinding, bindingName(plan.Project, Production), meta,
 		cellSpec{Owner: Owner{ProjectName: plan.Project}, Environment: Production, ProjectRelease: latest})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	resources, err := c.deps.ControlPlane.List(ctx, KindResource, Filter{Project: plan.Project})
 	if err != nil {
-		return fmt.Errorf("resources of %s: %w", plan.Project, err)
+		return nil, fmt.Errorf("resources of %s: %w", plan.Project, err)
 	}
 	for _, o := range resources {
 		var spec struct {
 			Owner Owner `json:"owner"`
 		}
 		if err := o.Decode(&spec, nil); err != nil {
-			return err
+			return nil, err
 		}
 		if spec.Owner.ProjectName != plan.Project {
 			continue
 		}
 		if latest, err = latestRelease(o); err != nil {
-			return err
+			return nil, err
 		}
-		err := c.ensure(ctx, KindResourceReleaseBinding, bindingName(o.Metadata.Name, Production), meta, cellSpec{
+		one, err := c.ensure(ctx, KindResourceReleaseBinding, bindingName(o.Metadata.Name, Production), meta, cellSpec{
 			Owner: Owner{ProjectName: plan.Project, ResourceName: o.Metadata.Name}, Environment: Production, ResourceRelease: latest})
 		if err != nil {
-			return err
+			return nil, err
 		}
+		made = append(made, one...)
 	}
-	return nil
+	return made, nil
 }
 
 // cellSpec is spec of a ProjectReleaseBinding and of a ResourceReleaseBinding.
@@ -87,19 +89,26 @@ func (c *Controller) stamp(in Intent, project string, walkthrough bool) Metadata
 // apiVersion is the one version of every object.
 const apiVersion = "openchoreo.dev/v1alpha1"
 
-// ensure creates an object unless there is one of the name.
-func (c *Controller) ensure(ctx context.Context, kind Kind, name string, meta Metadata, spec any) error {
-	_, err := c.deps.ControlPlane.Get(ctx, kind, name)
-	if err == nil {
-		return nil
+// ensure creates an object unless there is one of the name. made is the object
+// where it carries the intent of meta, and nothing where somebody else made it.
+func (c *Controller) ensure(ctx context.Context, kind Kind, name string, meta Metadata, spec any) (made []Written, err error) {
+	o, err := c.deps.ControlPlane.Get(ctx, kind, name)
+	if IsNotFound(err) {
+		if o, err = c.create(ctx, kind, name, meta, spec); errors.Is(err, ErrExists) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if !IsNotFound(err) {
-		return fmt.Errorf("read %s %s: %w", kind, name, err)
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", kind, name, err)
 	}
-	if _, err = c.create(ctx, kind, name, meta, spec); errors.Is(err, ErrExists) {
-		return nil
+	if o.Metadata.Annotations[AnnotationIntent] != meta.Annotations[AnnotationIntent] {
+		return nil, nil
 	}
-	return err
+	o.Kind = kind
+	return []Written{{After: o}}, nil
 }
 
 func (c *Controller) create(ctx context.Context, kind Kind, name string, meta Metadata, spec any) (Object, error) {

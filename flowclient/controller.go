@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"log/slog"
 	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"platform.dev/platform/flowclient/window"
 )
 
 // Deps is what a Controller works with. Everything is required but what says
@@ -31,6 +34,14 @@ type Deps struct {
 	Applied AppliedStore
 	Traces  Traces  // nil: no trace is remembered
 	History History // nil: there is no evidence
+	// Telemetry tells which services took part in a trace; nil: evidence does not say.
+	Telemetry Telemetry
+	// Cells reads the quotas of cells; nil: capacity is not known, and every move passes that gate with a note.
+	Cells Cells
+	// Standings is the memory of the automatic pass; nil: nothing is promoted automatically, and nothing is held.
+	Standings Standings
+	// Freezes keeps the freezes of production; nil: none can be set, and none holds.
+	Freezes FreezeStore
 	// Templates holds the project templates: <name>/repository and <name>/objects, both
 	// rendered by text/template over TemplateData. Other directories are passed over.
 	Templates fs.FS
@@ -54,6 +65,12 @@ type Settings struct {
 	ReviewTTL   time.Duration           // a review environment goes after so long without activity; 0: never
 	ManifestDir string                  // directory of a repository's manifests; default "openchoreo"
 	Namespace   string                  // that manifests may name; default "default"
+	// CapacityMargin is the memory that capacity keeps free on top of every surge, in bytes; default 307Mi.
+	CapacityMargin int64
+	AllowSkipSoak  bool // a person may skip soak and URL check, with a reason
+	// Watched says that Changed is called for every write to the control plane, so that
+	// it need not be listed at each pass.
+	Watched bool
 }
 
 // HookTarget is where a repository's deliveries go.
@@ -72,6 +89,9 @@ func DefaultFloors() map[string]int64 {
 // maxReviews is the review-environment cap of the interface document.
 const maxReviews = 2
 
+// capacityMargin is the margin of the interface document, in bytes.
+const capacityMargin = 307 << 20
+
 // passEvery is the reconcile interval of the interface document.
 const passEvery = 30 * time.Second
 
@@ -81,6 +101,7 @@ type Controller struct {
 	subjects  keyed               // one effect at a time per project
 	finishers map[string]finisher // by Intent.Kind
 
+	windows window.Parser // remembers the texts of windows
 	wake    chan struct{}
 	dirty   dirtySet
 	reviews atomic.Bool // something of a review environment changed since the last pass
@@ -89,8 +110,18 @@ type Controller struct {
 	noticed  map[string]string // run -> phase already noted; guarded by pass
 	recalled bool              // noticed has what was noted before this process; guarded by pass
 
+	pins map[string]pinned // what staging and production bindings were seen to run; guarded by pass
+
+	table table        // of the automatic pass
+	seed  maphash.Seed // of the sums in table
+
+	changes atomic.Uint64 // see Generation
+
 	status     sync.Mutex
-	lastPass   *time.Time
+	started    time.Time  // since when Run is at work; zero before
+	passing    *time.Time // when the pass under way began
+	lastPass   *time.Time // when one was completed
+	listedAt   time.Time  // when everything was listed last
 	passFailed string
 }
 
@@ -124,10 +155,13 @@ func New(d Deps) (*Controller, error) {
 	if d.Settings.MaxReviews == 0 {
 		d.Settings.MaxReviews = maxReviews
 	}
+	if d.Settings.CapacityMargin == 0 {
+		d.Settings.CapacityMargin = capacityMargin
+	}
 	d.Settings.ManifestDir = cmp.Or(d.Settings.ManifestDir, "openchoreo")
 	d.Settings.Namespace = cmp.Or(d.Settings.Namespace, "default")
 	d.Settings.Floors = maps.Clone(d.Settings.Floors)
-	c := &Controller{deps: d, wake: make(chan struct{}, 1), noticed: map[string]string{}}
+	c := &Controller{deps: d, wake: make(chan struct{}, 1), noticed: map[string]string{}, pins: map[string]pinned{}, seed: maphash.MakeSeed()}
 	c.finishers = map[string]finisher{
 		kindPromote:  c.finishMove,
 		kindRollback: c.finishMove,
@@ -140,6 +174,10 @@ func New(d Deps) (*Controller, error) {
 	}
 	return c, nil
 }
+
+// Generation counts what Changed was told of: what was read at a generation is
+// still so while it lasts, where every write is told.
+func (c *Controller) Generation() uint64 { return c.changes.Load() }
 
 // isWalkthrough tells whether the project is a walkthrough's; one that is gone is not.
 func (c *Controller) isWalkthrough(ctx context.Context, project string) (bool, error) {
@@ -164,9 +202,21 @@ type waited struct {
 	holders int           // how many hold or wait
 }
 
-// lock waits for the name and returns its release; ctx's end ends the wait.
-func (k *keyed) lock(ctx context.Context, name string) (unlock func(), err error) {
+// tryLock is lock for whoever does not wait; free is false when somebody has or wants the name.
+func (k *keyed) tryLock(name string) (unlock func(), free bool) {
 	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.names[name] != nil {
+		return nil, false
+	}
+	w := k.waited(name)
+	<-w.turn
+	w.holders++
+	return k.release(name, w), true
+}
+
+// waited is the name's turn, made where nobody has it; k.mu is held.
+func (k *keyed) waited(name string) *waited {
 	if k.names == nil {
 		k.names = map[string]*waited{}
 	}
@@ -176,21 +226,37 @@ func (k *keyed) lock(ctx context.Context, name string) (unlock func(), err error
 		w.turn <- struct{}{}
 		k.names[name] = w
 	}
+	return w
+}
+
+// release gives the turn to the next.
+func (k *keyed) release(name string, w *waited) func() {
+	return func() {
+		w.turn <- struct{}{}
+		k.leave(name, w)
+	}
+}
+
+// leave forgets a name that nobody holds or waits for.
+func (k *keyed) leave(name string, w *waited) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w.holders--; w.holders == 0 {
+		delete(k.names, name)
+	}
+}
+
+// lock waits for the name and returns its release; ctx's end ends the wait.
+func (k *keyed) lock(ctx context.Context, name string) (unlock func(), err error) {
+	k.mu.Lock()
+	w := k.waited(name)
 	w.holders++
 	k.mu.Unlock()
-
-	leave := func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if w.holders--; w.holders == 0 {
-			delete(k.names, name)
-		}
-	}
 	select {
 	case <-w.turn:
-		return func() { w.turn <- struct{}{}; leave() }, nil
+		return k.release(name, w), nil
 	case <-ctx.Done():
-		leave()
+		k.leave(name, w)
 		return nil, fmt.Errorf("wait for %s: %w", name, errors.Join(ctx.Err(), context.Cause(ctx)))
 	}
 }

@@ -32,6 +32,24 @@ func TestANameIsLockedByOneAtATime(t *testing.T) {
 	assert.Empty(t, k.names, "what nobody waits for is not kept")
 }
 
+func TestANameThatIsHeldIsNotWaitedFor(t *testing.T) {
+	var k keyed
+	unlock, free := k.tryLock("a")
+	require.True(t, free)
+	_, free = k.tryLock("a")
+	assert.False(t, free)
+	other, free := k.tryLock("b")
+	require.True(t, free)
+	other()
+	unlock()
+	unlock, err := k.lock(t.Context(), "a")
+	require.NoError(t, err)
+	_, free = k.tryLock("a")
+	assert.False(t, free)
+	unlock()
+	assert.Empty(t, k.names)
+}
+
 func TestWaitingForANameEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k keyed
@@ -57,11 +75,12 @@ func TestChangedObjectsAreLookedAtOnce(t *testing.T) {
 	for range 5 {
 		c.Changed(KindWorkflowRun, "run-1")
 		c.Changed(KindReleaseBinding, "shop-web-staging")
-		c.Changed(KindComponent, "shop-web") // nothing follows from it
+		c.Changed(KindComponent, "shop-web")
+		c.Changed(KindWorkload, "shop-web") // nothing follows from it
 	}
 	refs, all := c.dirty.take()
-	assert.False(t, all)
-	assert.Len(t, refs, 2)
+	assert.Empty(t, all)
+	assert.Len(t, refs, 3)
 	assert.Len(t, c.wake, 1)
 	refs, _ = c.dirty.take()
 	assert.Empty(t, refs)
@@ -69,14 +88,14 @@ func TestChangedObjectsAreLookedAtOnce(t *testing.T) {
 	c.Changed(KindWorkflowRun, "run-1")
 	c.Changed(KindWorkflowRun, "")
 	refs, all = c.dirty.take()
-	assert.True(t, all, "an empty name is any of the kind")
-	assert.Empty(t, refs)
+	assert.Equal(t, map[Kind]bool{KindWorkflowRun: true}, all, "an empty name is any of the kind")
+	assert.Len(t, refs, 1)
 
 	for i := range maxDirty + 1 {
 		c.Changed(KindWorkflowRun, fmt.Sprint("run-", i))
 	}
 	refs, all = c.dirty.take()
-	assert.True(t, all, "too many to remember one by one")
+	assert.Len(t, all, len(ofProjects)+1, "too many to remember one by one: everything")
 	assert.Empty(t, refs)
 }
 

@@ -76,9 +76,11 @@ func IsNotFound(err error) bool {
 
 // Verdict is what one gate said.
 type Verdict struct {
-	Gate      string     `json:"gate"` // lock, window, ready, soak, check, capacity, hold
-	Component string     `json:"component,omitempty"`
-	Pass      bool       `json:"pass"`
-	Sentence  string     `json:"sentence"`
-	Flips     *time.Time `json:"flips,omitempty"` // when the verdict changes by itself, where known
+	Gate      string            `json:"gate"` // lock, window, capacity, hold, service, ready, soak, check, backoff
+	Component string            `json:"component,omitempty"`
+	Pass      bool              `json:"pass"`
+	Sentence  string            `json:"sentence"`
+	Numbers   map[string]string `json:"numbers,omitempty"` // what was compared, by name
+	Flips     *time.Time        `json:"flips,omitempty"`   // when the verdict changes by itself, where known
+	Lifted    string            `json:"lifted,omitempty"`  // what lets the move pass although this fails: force, "skipSoak: <reason>"
 }

@@ -7,16 +7,26 @@ import (
 
 // The kinds of events.
 const (
-	EventBuildStarted  = "build.started"
-	EventBuildPassed   = "build.passed"
-	EventBuildFailed   = "build.failed"
-	EventPromoted      = "promotion.done"
-	EventPromoteRefuse = "promotion.refused"
-	EventRolledBack    = "rollback.done"
-	EventLockSet       = "lock.set"
-	EventLockCleared   = "lock.cleared"
-	EventScaffolded    = "project.scaffolded"
-	EventRemoved       = "project.removed"
+	EventBuildStarted   = "build.started"
+	EventBuildPassed    = "build.passed"
+	EventBuildFailed    = "build.failed"
+	EventPromoted       = "promotion.done"
+	EventPromoteRefuse  = "promotion.refused"
+	EventRolledBack     = "rollback.done"
+	EventRollbackRefuse = "rollback.refused"
+	EventLockSet        = "lock.set"
+	EventLockCleared    = "lock.cleared"
+	EventFreezeSet      = "freeze.set"
+	EventFreezeCleared  = "freeze.cleared"
+	EventAutoParked     = "auto.parked"        // only the window keeps a set; see AutoEvent
+	EventAutoRefused    = "auto.refused"       // a set does not fit its cell
+	EventAutoLeftOut    = "auto.left-out"      // a component is locked
+	EventAutoLeftAlone  = "auto.left-alone"    // a component's staging page does not answer
+	EventAutoBroken     = "auto.broken"        // an annotation cannot be read: nothing moves by itself
+	EventExternal       = "promotion.external" // production was pinned past the controller
+
+	EventScaffolded = "project.scaffolded"
+	EventRemoved    = "project.removed"
 
 	EventPullOpened = "pull.opened" // opened or reopened
 	EventPullMerged = "pull.merged"
@@ -40,7 +50,7 @@ type Event struct {
 	Project     string          `json:"project"`
 	Component   string          `json:"component,omitempty"`
 	Walkthrough bool            `json:"walkthrough,omitempty"` // a walkthrough's project: announced in the sandbox
-	Body        json.RawMessage `json:"body"`                  // BuildEvent, MoveEvent, LockEvent, ProjectEvent, PullEvent, ReviewEvent by Kind
+	Body        json.RawMessage `json:"body"`                  // BuildEvent, MoveEvent, LockEvent, FreezeEvent, ProjectEvent, PullEvent, ReviewEvent, AutoEvent, ExternalEvent by Kind
 }
 
 // BuildEvent is the body of build.started, build.passed and build.failed.
@@ -51,17 +61,49 @@ type BuildEvent struct {
 	Lines   []string `json:"lines,omitempty"` // last forty of the failed stage
 }
 
-// MoveEvent is the body of promotion.done, promotion.refused and rollback.done.
+// MoveEvent is the body of promotion.done, promotion.refused, rollback.done and rollback.refused.
 type MoveEvent struct {
-	Origin  Origin   `json:"origin"`
-	Outcome Outcome  `json:"outcome"`
-	Refusal *Refusal `json:"refusal,omitempty"`
+	Origin   Origin          `json:"origin"`
+	Outcome  Outcome         `json:"outcome"`
+	Refusal  *Refusal        `json:"refusal,omitempty"`
+	Decision json.RawMessage `json:"decision,omitempty"` // of a refusal: what was asked, with the inputs; a move's is its intent's
+}
+
+// AutoEvent is the body of the events auto.*: what the automatic pass leaves
+// where it is, told when that begins.
+type AutoEvent struct {
+	Set      []string           `json:"set"`             // components
+	Cause    string             `json:"cause"`           // the gate, or the annotation that cannot be read
+	Sentence string             `json:"sentence"`        // the gate's
+	Gates    []Verdict          `json:"gates"`           // about the set and its components
+	Moves    []ComponentOutcome `json:"moves"`           // what it keeps: each From and To
+	Flips    *time.Time         `json:"flips,omitempty"` // when it may be over by time alone
+	Decision json.RawMessage    `json:"decision"`        // the plan with its inputs
+}
+
+// ExternalEvent is the body of promotion.external: a production binding names
+// a release that no intent of the controller put there.
+type ExternalEvent struct {
+	Binding  string    `json:"binding"`
+	From     string    `json:"from,omitempty"` // what the controller had put there last, where that is known
+	To       string    `json:"to"`
+	ToCommit string    `json:"toCommit,omitempty"`
+	By       string    `json:"by,omitempty"` // what promoted-by says, which may be of an earlier pin
+	At       time.Time `json:"at"`           // when it was first seen
 }
 
 // LockEvent is the body of lock.set and lock.cleared.
 type LockEvent struct {
 	Who   string `json:"who"`
+	Link  string `json:"link,omitempty"` // the message that asked
 	Locks []Lock `json:"locks"`
+}
+
+// FreezeEvent is the body of freeze.set and freeze.cleared. A freeze of every project has an event of no project.
+type FreezeEvent struct {
+	Who    string `json:"who"`            // who set it, or cleared it
+	Link   string `json:"link,omitempty"` // the message that asked
+	Freeze Freeze `json:"freeze"`
 }
 
 // ProjectEvent is the body of project.scaffolded and project.removed.

@@ -1,6 +1,6 @@
 // Package flowclient is the flow controller as a library: scaffolding, pull
 // requests with their review environments, manifests, promotion, rollback,
-// commit locks, production windows, delivery, evidence. A
+// commit locks, production windows and freezes, delivery, evidence. A
 // *Controller decides by rules that take the instant, writes through ports,
 // and keeps every effect's origin in a journal, so that a crash between any
 // two writes loses and doubles nothing.
@@ -18,6 +18,7 @@ type Flow interface {
 	Reader
 	Promoter
 	Locker
+	Freezer
 	Author
 	Walker
 	Puller
@@ -39,6 +40,8 @@ type Reader interface {
 	State(ctx context.Context) (State, error)
 	// Window is the project's production window as it stands now; *NotFound.
 	Window(ctx context.Context, project string) (Window, error)
+	// Why is what is against a promotion of a project, or ("" for all) of one component, gate by gate, and from when on it could happen; *NotFound.
+	Why(ctx context.Context, project, component string) (Why, error)
 	// Host is what the machine that workloads run on has left.
 	Host(ctx context.Context) (Host, error)
 }
@@ -49,6 +52,8 @@ type Promoter interface {
 	Promote(ctx context.Context, r Promotion) (Outcome, error)
 	// Rollback moves production back to what the last promotion displaced; *Refusal without a record of it.
 	Rollback(ctx context.Context, r Promotion) (Outcome, error)
+	// Undo takes back the newest promotion of a project that was asked for through the same door, in every component that it moved; a *Refusal says what is different since.
+	Undo(ctx context.Context, r UndoRequest) (Outcome, error)
 }
 
 // Locker locks commits.
@@ -59,6 +64,8 @@ type Locker interface {
 	SetLock(ctx context.Context, r LockRequest) (Lock, error)
 	// ClearLock clears the locks that the request names and returns them; *NotFound when none holds.
 	ClearLock(ctx context.Context, r LockRequest) ([]Lock, error)
+	// Unlocking is what ClearLock would clear and what could move then; it writes nothing. *NotFound when none holds.
+	Unlocking(ctx context.Context, r LockRequest) (Unlocking, error)
 }
 
 // Author makes and removes projects and commits to them.
@@ -96,7 +103,16 @@ type Promotion struct {
 	Project   string `json:"project"`
 	Component string `json:"component,omitempty"` // empty: every component of the project
 	DryRun    bool   `json:"dryRun,omitempty"`
+	// Environment is where to: production when empty. The root of the pipeline can be neither promoted to nor rolled back.
+	Environment string `json:"environment,omitempty"`
+	// Force lifts the capacity gate of a promotion; recorded.
+	Force bool `json:"force,omitempty"`
+	// SkipSoak lifts soak and URL check of a promotion, with the reason; recorded, and refused unless Settings.AllowSkipSoak.
+	SkipSoak string `json:"skipSoak,omitempty"`
 }
+
+// Automatic is who promotes when the automatic pass does (interface document: promoted-by).
+const Automatic = "auto"
 
 // The results of a component in an Outcome.
 const (
@@ -263,7 +279,10 @@ type State struct {
 	OpenIntents int            `json:"openIntents"`
 	LastPass    *time.Time     `json:"lastPass,omitempty"`
 	PassError   string         `json:"passError,omitempty"`
-	Notes       []string       `json:"notes,omitempty"` // sentences about what the controller does not do
+	// Overdue tells that no pass was completed for too long; Health is the sentence about it.
+	Overdue bool     `json:"overdue"`
+	Health  string   `json:"health,omitempty"`
+	Notes   []string `json:"notes,omitempty"` // sentences about what the controller does not do
 }
 
 // ProjectState is a project as the controller sees it.
@@ -274,6 +293,15 @@ type ProjectState struct {
 	Window    Window `json:"window"`
 	Template  string `json:"template,omitempty"`
 	Labelled  bool   `json:"walkthrough,omitempty"`
+
+	// Components are those whose staging and production differ, by name, as of the last look at the project.
+	Components []ComponentStanding `json:"components,omitempty"`
+	// Wake is when the project is looked at again by itself, where an instant is known.
+	Wake *time.Time `json:"wake,omitempty"`
+	// Error is why the newest look failed; it is tried again.
+	Error string `json:"error,omitempty"`
+	// Starvation is a sentence where merges come faster than the soak lets through.
+	Starvation string `json:"starvation,omitempty"`
 }
 
 // Window is the production-window sentence and whether it is open.
@@ -283,6 +311,7 @@ type Window struct {
 	Sentence string     `json:"sentence"`
 	Text     string     `json:"text,omitempty"` // the annotation as written
 	Flips    *time.Time `json:"flips,omitempty"`
+	Freezes  []Freeze   `json:"freezes,omitempty"` // of the project or of all, that hold or are to come
 }
 
 // Host is the machine's memory.

@@ -1,208 +1,145 @@
 package flowclient
 
 import (
-	"fmt"
+	"slices"
 	"time"
-
-	"platform.dev/platform/flowclient/window"
 )
 
 // A gate is one rule that a move to production must pass. The rules are facts
-// about a candidate and an instant: same candidate and instant, same verdict.
+// about a question and an instant: same question and instant, same verdict.
 type gate struct {
-	name     string
-	request  bool   // asked once for the whole request, not per component
-	promote  effect // what a failing gate means for a promotion that a person asked for
-	rollback effect
-	lifts    string // what lets a move pass all the same
-	verdict  func(c candidate, now time.Time) Verdict
+	name      string
+	whole     bool   // asked once about everything that would move, not about each component
+	automatic effect // what a failing gate means for the automatic pass
+	promote   effect // ... for a promotion that a person or a label asked for
+	rollback  effect // ... for a rollback
+	lift      lift   // what a person may ask for, so that a move passes all the same
+	verdict   func(q question, now time.Time) Verdict
 }
 
 // effect is what a failing gate means.
 type effect string
 
 const (
-	refuses  effect = "409"   // the whole request is refused and nothing is written
-	waits    effect = "retry" // the component is left where it is and may be asked for again
-	notAsked effect = "-"
+	refuses   effect = "refused"    // 409: the whole request is refused and nothing is written
+	retries   effect = "retry"      // 207: the component is left where it is and may be asked for again
+	leavesOut effect = "left out"   // the component stays where it is, which is said once; the others go on
+	waits     effect = "waiting"    // the component stays until this passes by itself
+	parks     effect = "parked"     // the set waits for the gate, as the last thing that it waits for
+	backsOff  effect = "backed off" // the set is refused, said once, and asked about again after capacityBackoff
+	notAsked  effect = "-"
+)
+
+// lift is what lets a move pass a gate all the same: of a manual promotion alone, and recorded.
+type lift string
+
+const (
+	nothing  lift = ""
+	force    lift = "force"
+	skipSoak lift = "skipSoak"
 )
 
 // gates is the whole policy, in the order in which refusals are named.
 var gates = []gate{
-	// name     request promote  rollback  what lifts it                 the rule
-	{"lock", false, refuses, refuses, "nothing: clear the lock", lockGate},
-	{"window", true, refuses, refuses, "nothing: wait for the window", windowGate},
-	{"ready", false, waits, notAsked, "nothing: it becomes Ready", readyGate},
-	{"soak", false, waits, notAsked, "nothing: time passes", soakGate},
-	{"check", false, waits, notAsked, "nothing: the page answers", checkGate},
+	// name       whole  automatic  promote   rollback  lifted by  the rule
+	{"lock", false, leavesOut, refuses, refuses, nothing, lockGate},
+	{"window", true, parks, refuses, refuses, nothing, windowGate},
+	{"capacity", true, backsOff, refuses, notAsked, force, capacityGate},
+	{"hold", false, leavesOut, notAsked, notAsked, nothing, holdGate},
+	{"service", false, leavesOut, notAsked, notAsked, nothing, serviceGate},
+	{"ready", false, waits, retries, notAsked, nothing, readyGate},
+	{"soak", false, waits, retries, notAsked, skipSoak, soakGate},
+	{"check", false, leavesOut, retries, notAsked, skipSoak, checkGate},
+	{"backoff", true, waits, notAsked, notAsked, nothing, backoffGate},
 }
 
-// candidate is one component on its way to a release in an environment, with
-// everything that the gates look at.
-type candidate struct {
-	Project     string
-	Component   string
-	Environment string  // where it is to go
-	Target      release // what is to run there; Name "" when staging runs nothing
+// way is who asks: a column of the table.
+type way func(g gate) effect
 
-	Locks    []Lock    // that hold on the component
-	Releases []release // of the component: locks match by digest across them
+func automatically(g gate) effect { return g.automatic }
+func promoting(g gate) effect     { return g.promote }
+func rollingBack(g gate) effect   { return g.rollback }
 
-	Window string // the annotation; "" allows every instant
-
-	Ready     bool // in staging, for the release that staging names
-	Reason    string
-	Message   string
-	Since     time.Time // when the target was first seen in staging
-	Soak      string    // the annotation; "" is Default
-	Default   time.Duration
-	Check     string // the annotation; "" asks for no check
-	URL       string // of staging
-	Status    int    // what it answered; 0 when it did not
-	Unbound   bool   // the gateway answered, not the application
-	CheckFail string // why it did not answer
+// stop is a failing gate with what it means.
+type stop struct {
+	Verdict
+	Effect effect
 }
 
-// verdicts asks every gate that applies: those of the request once, with the
-// first candidate, the others for each. refused is the first that refuses the
-// request; waiting is the first per component that makes it wait.
-func verdicts(candidates []candidate, rollback bool, now time.Time) (all []Verdict, refused *Verdict, waiting map[string]Verdict) {
-	waiting = map[string]Verdict{}
-	for _, g := range gates {
-		means := g.promote
-		if rollback {
-			means = g.rollback
-		}
-		if means == notAsked {
+// judgement is what all gates said.
+type judgement struct {
+	All      []Verdict       // in the order of the table
+	Refused  *Verdict        // the first that refuses the whole request
+	Stops    map[string]stop // by component: the first gate that keeps it where it is
+	Eligible []candidate     // those that no gate of their own keeps
+	Whole    []stop          // failing gates about everything that would move
+}
+
+// judge asks every gate that the way asks: those of each component first, and
+// then those of the whole, which look at what is left. Nothing to move asks nothing.
+func judge(q question, candidates []candidate, by way, r Promotion, now time.Time) judgement {
+	j := judgement{Stops: map[string]stop{}}
+	said := make([][]Verdict, len(gates))
+	for i, g := range gates {
+		means := by(g)
+		if g.whole || means == notAsked {
 			continue
 		}
-		for i, c := range candidates {
-			if g.request && i > 0 {
-				break
-			}
-			v := g.verdict(c, now)
-			v.Gate = g.name
-			if !g.request {
-				v.Component = c.Component
-			}
-			all = append(all, v)
-			if v.Pass {
-				continue
-			}
-			if _, known := waiting[c.Component]; means == waits && !known {
-				waiting[c.Component] = v
-			}
-			if means == refuses && refused == nil {
-				refused = &v
+		for _, c := range candidates {
+			v := g.ask(q.about(c), r, now)
+			v.Component = c.Component
+			said[i] = append(said[i], v)
+			if _, known := j.Stops[c.Component]; !v.passes() && !known {
+				j.Stops[c.Component] = stop{v, means}
 			}
 		}
 	}
-	return all, refused, waiting
-}
-
-// lockGate: no pin of a locked release. A lock matches by commit; a release of
-// the same digest, or one that the lock named when it was set, is the same thing.
-func lockGate(c candidate, _ time.Time) Verdict {
-	for _, l := range c.Locks {
-		if !matches(l, c.Target, c.Environment, c.Releases) {
+	for _, c := range candidates {
+		if _, stopped := j.Stops[c.Component]; !stopped {
+			j.Eligible = append(j.Eligible, c)
+		}
+	}
+	for i, g := range gates {
+		means := by(g)
+		if !g.whole || means == notAsked || len(candidates) == 0 {
 			continue
 		}
-		reason := l.Reason
-		if reason == "" {
-			reason = "no reason given"
+		v := g.ask(q.about(j.Eligible...), r, now)
+		said[i] = append(said[i], v)
+		if !v.passes() {
+			j.Whole = append(j.Whole, stop{v, means})
 		}
-		where := "every environment"
-		if l.Environment != "" {
-			where = l.Environment
-		}
-		return Verdict{Sentence: fmt.Sprintf("%s %s is locked in %s by %s since %s: %s. Clear the lock on %s %s to go on.",
-			c.Component, c.Target.label(), where, l.Who, l.At.UTC().Format("Mon 2 Jan 15:04 MST"), reason, l.Component, ShortSHA(l.Commit))}
 	}
-	return Verdict{Pass: true, Sentence: fmt.Sprintf("no lock holds %s %s.", c.Component, c.Target.label())}
+	j.All = slices.Concat(said...)
+	for _, v := range j.All {
+		if i := slices.IndexFunc(gates, func(g gate) bool { return g.name == v.Gate }); !v.passes() && by(gates[i]) == refuses {
+			j.Refused = &v
+			break
+		}
+	}
+	return j
 }
 
-// matches tells whether a lock holds a release back from an environment.
-func matches(l Lock, target release, environment string, releases []release) bool {
-	if l.Component != target.Of || l.Environment != "" && l.Environment != environment {
-		return false
+// ask is the gate's verdict, with what lifted it.
+func (g gate) ask(q question, r Promotion, now time.Time) Verdict {
+	v := g.verdict(q, now)
+	v.Gate = g.name
+	if !v.Pass {
+		v.Lifted = r.lifts(g.lift)
 	}
-	if l.Commit == target.Commit {
-		return true
-	}
-	for _, name := range l.Releases {
-		if name == target.Name {
-			return true
-		}
-	}
-	for _, r := range releases {
-		if r.Commit == l.Commit && r.digest() != "" && r.digest() == target.digest() {
-			return true
-		}
-	}
-	return false
+	return v
 }
 
-// windowGate: production changes within the project's window only; a text that
-// cannot be read allows none.
-func windowGate(c candidate, now time.Time) Verdict {
-	w := windowOf(c.Project, c.Window, now)
-	return Verdict{Pass: w.Open, Sentence: w.Sentence, Flips: w.Flips}
-}
+// passes tells whether the gate lets the move pass, by itself or lifted.
+func (v Verdict) passes() bool { return v.Pass || v.Lifted != "" }
 
-func readyGate(c candidate, _ time.Time) Verdict {
+// lifts says what the request has that lifts such a gate, "" for nothing.
+func (r Promotion) lifts(l lift) string {
 	switch {
-	case c.Target.Name == "":
-		return Verdict{Sentence: fmt.Sprintf("%s runs nothing in %s yet; push a commit, or ask again when its build is through.", c.Component, Staging)}
-	case !c.Ready:
-		why := c.Reason
-		if c.Message != "" {
-			why += ": " + c.Message
-		}
-		return Verdict{Sentence: fmt.Sprintf("%s %s is not Ready in %s (%s); ask again when it is.", c.Component, c.Target.label(), Staging, why)}
+	case l == force && r.Force:
+		return string(force)
+	case l == skipSoak && r.SkipSoak != "":
+		return string(skipSoak) + ": " + r.SkipSoak
 	}
-	return Verdict{Pass: true, Sentence: fmt.Sprintf("%s %s is Ready in %s.", c.Component, c.Target.label(), Staging)}
+	return ""
 }
-
-// soakGate: the release has been in staging for the project's soak.
-func soakGate(c candidate, now time.Time) Verdict {
-	soak := c.Default
-	if c.Soak != "" {
-		var err error
-		if soak, err = time.ParseDuration(c.Soak); err != nil || soak < 0 {
-			return Verdict{Sentence: fmt.Sprintf("the soak %q of %s is no duration; write it as 5m or 1h30m.", clip(c.Soak), c.Project)}
-		}
-	}
-	if c.Target.Name == "" || soak == 0 {
-		return Verdict{Pass: true, Sentence: "no soak is asked for."}
-	}
-	elapsed, flips := now.Sub(c.Since), c.Since.Add(soak)
-	if elapsed >= soak {
-		return Verdict{Pass: true, Sentence: fmt.Sprintf("%s %s has been in %s for %s; %s was asked for.",
-			c.Component, c.Target.label(), Staging, window.Span(elapsed), window.Span(soak))}
-	}
-	return Verdict{Flips: &flips, Sentence: fmt.Sprintf("%s %s has been in %s for %s of %s; ask again in %s.",
-		c.Component, c.Target.label(), Staging, window.Span(elapsed), window.Span(soak), window.Span(soak-elapsed))}
-}
-
-// checkGate: the staging page answers below 500, where the project asks for it.
-func checkGate(c candidate, _ time.Time) Verdict {
-	const broken = 500
-	switch {
-	case c.Check == "":
-		return Verdict{Pass: true, Sentence: "no URL check is asked for."}
-	case c.Check != checkHTTP:
-		return Verdict{Sentence: fmt.Sprintf("the promotion check %q of %s is not known; write %s.", clip(c.Check), c.Project, checkHTTP)}
-	case c.URL == "":
-		return Verdict{Sentence: fmt.Sprintf("%s has no address in %s yet; ask again when it has.", c.Component, Staging)}
-	case c.Status == 0:
-		return Verdict{Sentence: fmt.Sprintf("%s does not answer at %s (%s); ask again when it does.", c.Component, c.URL, c.CheckFail)}
-	case c.Status >= broken:
-		return Verdict{Sentence: fmt.Sprintf("%s answers %d at %s; ask again when it answers below %d.", c.Component, c.Status, c.URL, broken)}
-	case c.Unbound:
-		return Verdict{Pass: true, Sentence: fmt.Sprintf("%s answers %d, but the answer is the gateway's: nothing is bound there.", c.URL, c.Status)}
-	}
-	return Verdict{Pass: true, Sentence: fmt.Sprintf("%s answers %d.", c.URL, c.Status)}
-}
-
-// checkHTTP is the one value of AnnotationPromotionCheck.
-const checkHTTP = "http"

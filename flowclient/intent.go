@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // The kinds of intents.
@@ -32,6 +33,13 @@ type settled struct {
 	Result  json.RawMessage `json:"result,omitempty"`
 	Refusal *Refusal        `json:"refusal,omitempty"` // when it ended in a refusal after it had begun
 	Invalid *Invalid        `json:"invalid,omitempty"` // when what was asked for turned out to be bad input
+	Writes  []Written       `json:"writes,omitempty"`  // of a move or a sync: each object before and after
+}
+
+// settling is a finisher's result that says more than its answer.
+type settling interface {
+	// settle gives the answer and adds to what is recorded.
+	settle(s *settled, to *Settlement) (answer any)
 }
 
 // perform carries one write request through the write protocol: a known
@@ -135,39 +143,44 @@ func (c *Controller) finish(ctx context.Context, in Intent) (json.RawMessage, er
 		return nil, fmt.Errorf("intent %s: nothing here carries out a %q", in.ID, in.Kind)
 	}
 	result, events, err := finish(ctx, in)
-	s, err := settle(result, err)
-	if err != nil {
+	var s settled
+	settlement := Settlement{At: c.deps.Now(), Events: events}
+	if more, ok := result.(settling); ok && err == nil {
+		result = more.settle(&s, &settlement)
+	}
+	if err := s.of(result, err); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", in.Kind, in.Key, err)
 	}
-	outcome, err := json.Marshal(s)
-	if err != nil {
+	if settlement.Outcome, err = json.Marshal(s); err != nil {
 		return nil, fmt.Errorf("outcome of %s: %w", in.ID, err)
 	}
 	// What was done is recorded, whoever stopped waiting for it.
-	if err := c.deps.Journal.Settle(context.WithoutCancel(ctx), in.ID, outcome, c.deps.Now(), events...); err != nil {
+	if err := c.deps.Journal.Settle(context.WithoutCancel(ctx), in.ID, settlement); err != nil {
 		return nil, err
 	}
 	if len(events) > 0 {
 		c.deps.Noted()
 	}
-	return outcome, nil
+	if project, ok := strings.CutPrefix(subjectOf(in), projectSubject("")); ok {
+		c.Changed(KindProject, project) // holds and backoffs changed with it
+	}
+	return settlement.Outcome, nil
 }
 
-// settle is what to record of a finisher's result; its error comes back when
-// the intent may still succeed.
-func settle(result any, err error) (s settled, _ error) {
+// of takes a finisher's result; its error comes back when the intent may still succeed.
+func (s *settled) of(result any, err error) error {
 	var missing *NotFound
 	switch {
 	case errors.As(err, &s.Refusal), errors.As(err, &s.Invalid):
 	case errors.As(err, &missing):
 		s.Refusal = Refuse("this could not be finished: %v any more. Look at what is there and ask again.", missing)
 	case err != nil:
-		return s, err
+		return err
 	default:
 		s.Result, err = json.Marshal(result)
-		return s, err
+		return err
 	}
-	return s, nil
+	return nil
 }
 
 // resolve finishes the open intents of a subject whose turn the caller holds,
@@ -203,9 +216,9 @@ func (c *Controller) resolveAll(ctx context.Context) error {
 			continue
 		}
 		seen[subject] = true
-		unlock, err := c.subjects.lock(ctx, subject)
-		if err != nil {
-			return err
+		unlock, free := c.subjects.tryLock(subject)
+		if !free {
+			continue // whoever has the turn finishes it first, or a later pass does
 		}
 		failed = append(failed, c.resolve(ctx, subject)) // reads the open ones again: a request may have finished them
 		unlock()

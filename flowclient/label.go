@@ -203,7 +203,11 @@ func (c *Controller) promoteMerged(ctx context.Context, r PullRecord, pull Pull,
 		out, err := c.promoteComponents(ctx, p, byProject[project], pull.MergeCommit)
 		var refusal *Refusal
 		if errors.As(err, &refusal) {
-			sentences = append(sentences, "Refused: "+refusal.Sentence)
+			text := "Refused: " + refusal.Sentence
+			if refusal.Gate != "" { // such a sentence tells what lifts it, and not how to ask again
+				text += " Take the label off, and put it on again when that has changed."
+			}
+			sentences = append(sentences, text)
 			continue
 		}
 		if err != nil {
@@ -229,7 +233,7 @@ func (c *Controller) promoteComponents(ctx context.Context, r Promotion, compone
 	return perform(ctx, c, kindPromote, projectSubject(r.Project), r.Origin, asked, func(ctx context.Context) (any, Outcome, bool, error) {
 		plan, err := c.decideCommit(ctx, r, components, commit)
 		if refusal, ok := err.(*Refusal); ok { //nolint:errorlint // a decision is never wrapped
-			return nil, Outcome{}, true, c.refused(ctx, kindPromote, r, refusal)
+			return nil, Outcome{}, true, c.refused(ctx, plan, refusal)
 		}
 		return plan, plan.outcome(), err == nil && !plan.outcome().Complete(), err
 	})
@@ -247,8 +251,8 @@ func (c *Controller) decideCommit(ctx context.Context, r Promotion, components [
 			return movePlan{}, Refuse("superseded: %s moved on from %s of %s meanwhile; nothing was promoted. Promote what it runs instead.", Staging, ShortSHA(commit), f.Name)
 		}
 	}
-	if err := c.observe(ctx, &s); err != nil {
+	if err := c.observe(ctx, &s, false); err != nil {
 		return movePlan{}, err
 	}
-	return planPromotion(s, r, c.deps.Now())
+	return newPlan(s, r, c.deps.Now()).decided()
 }

@@ -57,7 +57,7 @@ func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
 	}
 	e, err := event("lock/"+r.Origin.Key+"/set", EventLockSet,
 		Event{At: lock.At, Project: spec.Owner.ProjectName, Component: r.Component, Walkthrough: walkthrough},
-		LockEvent{Who: r.Origin.Who, Locks: []Lock{lock}})
+		LockEvent{Who: r.Origin.Who, Link: r.Origin.Link, Locks: []Lock{lock}})
 	if err != nil {
 		return Lock{}, err
 	}
@@ -70,6 +70,7 @@ func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
 	}
 	if recorded.Note = lock.Note; fresh {
 		c.deps.Noted()
+		c.Changed(KindProject, spec.Owner.ProjectName)
 	}
 	return recorded, nil
 }
@@ -113,7 +114,7 @@ func (c *Controller) ClearLock(ctx context.Context, r LockRequest) ([]Lock, erro
 	cleared, err := c.deps.Locks.ClearLocks(ctx, r.Component, sha, r.Environment, r.Origin.Who, now, func(locks []Lock) Event {
 		e, err := event("lock/"+r.Origin.Key+"/cleared", EventLockCleared,
 			Event{At: now, Project: project, Component: r.Component, Walkthrough: walkthrough},
-			LockEvent{Who: r.Origin.Who, Locks: locks})
+			LockEvent{Who: r.Origin.Who, Link: r.Origin.Link, Locks: locks})
 		failed = errors.Join(failed, err)
 		return e
 	})
@@ -124,15 +125,21 @@ func (c *Controller) ClearLock(ctx context.Context, r LockRequest) ([]Lock, erro
 		return nil, reused(r.Origin)
 	}
 	if len(cleared) == 0 {
-		return nil, &NotFound{Kind: "lock", Name: strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Component, ShortSHA(sha), r.Environment))}
+		return nil, noLock(r, sha)
 	}
 	c.deps.Noted()
+	if project != "" {
+		c.Changed(KindProject, project)
+	}
 	return cleared, nil
 }
 
 // check checks what setting and clearing share.
-func (r LockRequest) check() error {
-	return check(r.Origin.check(), checkLabel("component", r.Component, maxLabel), checkCommit("commit", r.Commit), checkOptional("to", r.Environment))
+func (r LockRequest) check() error { return check(r.Origin.check(), r.checkNames()) }
+
+// checkNames checks which locks are meant.
+func (r LockRequest) checkNames() error {
+	return check(checkLabel("component", r.Component, maxLabel), checkCommit("commit", r.Commit), checkOptional("to", r.Environment))
 }
 
 // lockedCommit is the whole commit that a request to clear means: one that is

@@ -22,6 +22,7 @@ const (
 	KindWorkflowRun            Kind = "WorkflowRun"
 	KindEnvironment            Kind = "Environment"
 	KindDeploymentPipeline     Kind = "DeploymentPipeline"
+	KindClusterProjectType     Kind = "ClusterProjectType"
 	KindClusterComponentType   Kind = "ClusterComponentType"
 	KindClusterWorkflow        Kind = "ClusterWorkflow"
 )

@@ -20,9 +20,11 @@ func (c *Controller) finishMove(ctx context.Context, in Intent) (any, []Event, e
 		return nil, nil, fmt.Errorf("plan: %w", err)
 	}
 	out := Outcome{Project: plan.Project, Note: plan.Note, Components: make([]ComponentOutcome, 0, len(plan.Moves))}
-	moved := false
+	done := moved{plan: plan}
+	var pinned []Written
 	if !plan.Rollback {
-		if err := c.ensureCell(ctx, in, plan); err != nil {
+		var err error
+		if done.writes, err = c.ensureCell(ctx, in, plan); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -33,12 +35,19 @@ func (c *Controller) finishMove(ctx context.Context, in Intent) (any, []Event, e
 			if o, err = c.pinOrTell(ctx, in, plan, m); err != nil {
 				return nil, nil, err
 			}
-			moved = moved || o.Result == m.Outcome.Result
+			if o.Result == m.Outcome.Result {
+				written, err := c.written(ctx, plan, o.Component)
+				if err != nil {
+					return nil, nil, err
+				}
+				pinned = append(pinned, written)
+			}
 		}
 		out.Components = append(out.Components, o)
 	}
-	if !moved {
-		return out, nil, nil
+	done.writes, done.outcome = append(done.writes, pinned...), out
+	if len(pinned) == 0 {
+		return done, nil, nil
 	}
 	kind := EventPromoted
 	if plan.Rollback {
@@ -47,7 +56,48 @@ func (c *Controller) finishMove(ctx context.Context, in Intent) (any, []Event, e
 	e, err := event(in.Kind+"/"+in.ID, kind,
 		Event{At: c.deps.Now(), Project: plan.Project, Component: plan.Component, Walkthrough: plan.Walkthrough},
 		MoveEvent{Origin: plan.Origin, Outcome: out})
-	return out, []Event{e}, err
+	return done, []Event{e}, err
+}
+
+// Written is an object before and after a write; Before is nil when it was made.
+type Written struct {
+	Before *Object `json:"before,omitempty"`
+	After  Object  `json:"after"`
+}
+
+// written is a production binding as the decision saw it, and as it is now.
+func (c *Controller) written(ctx context.Context, plan movePlan, component string) (w Written, err error) {
+	if plan.Inputs != nil {
+		for _, f := range plan.Inputs.Components {
+			if f.Name == component && f.Production.exists {
+				w.Before = &f.Production.Object
+			}
+		}
+	}
+	w.After, err = c.deps.ControlPlane.Get(ctx, KindReleaseBinding, bindingName(component, Production))
+	return w, err
+}
+
+// moved is what a move came to.
+type moved struct {
+	plan    movePlan
+	outcome Outcome
+	writes  []Written
+}
+
+// settle answers with the outcome and records the writes. What was rolled back
+// is held; what was promoted is held no longer.
+func (m moved) settle(s *settled, to *Settlement) any {
+	s.Writes = m.writes
+	for _, o := range m.outcome.Components {
+		switch {
+		case o.Result == RolledBack && o.From != "":
+			to.Hold = append(to.Hold, Hold{Project: m.plan.Project, Component: o.Component, Release: o.From, Who: m.plan.Origin.Who, At: m.plan.At})
+		case o.Result == Promoted:
+			to.Lift = append(to.Lift, o.Component)
+		}
+	}
+	return m.outcome
 }
 
 // pinOrTell pins one component. A definite no of the control plane is that
@@ -176,6 +226,8 @@ func (c *Controller) recheck(ctx context.Context, plan movePlan, m aMove, produc
 	switch {
 	case now != o.To && plan.Rollback:
 		return superseded("what the last promotion displaced changed meanwhile")
+	case plan.Undoes != nil && production.spec.ReleaseName != m.Outcome.From:
+		return superseded("%s moved on to %s meanwhile", Production, production.spec.ReleaseName)
 	case now != o.To:
 		return superseded("%s moved on to %s meanwhile", Staging, now)
 	case !plan.Rollback && production.spec.ReleaseName == o.To && production.spec.State != stateUndeploy:
@@ -210,5 +262,5 @@ func (c *Controller) lockNow(ctx context.Context, component, target string) (Ver
 			return Verdict{}, err
 		}
 	}
-	return lockGate(snapshot{}.candidate(f, target), c.deps.Now()), nil
+	return lockGate(question{}.about(snapshot{}.candidate(f, target)), c.deps.Now()), nil
 }

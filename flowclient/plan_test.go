@@ -19,7 +19,6 @@ func drawSnapshot(t *rapid.T) snapshot {
 	s := snapshot{
 		Project:     Object{Metadata: Metadata{Name: "shop", Annotations: map[string]string{}}},
 		DefaultSoak: time.Duration(rapid.IntRange(0, 2).Draw(t, "default soak")) * time.Hour,
-		Resources:   rapid.IntRange(0, 1).Draw(t, "resources"),
 	}
 	set := func(annotation string, values ...string) {
 		if v := rapid.SampledFrom(values).Draw(t, annotation); v != "" {
@@ -29,6 +28,11 @@ func drawSnapshot(t *rapid.T) snapshot {
 	set(AnnotationProductionWindow, "", "", "", "Fri 09:00-19:00 UTC", "Mon-Fri 09:00-17:00 Europe/London", "never")
 	set(AnnotationSoak, "", "", "30m", "2h", "soon")
 	set(AnnotationPromotionCheck, "", "", "http", "tcp")
+	for range rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "freezes") {
+		from := friday.Add(time.Duration(rapid.IntRange(-3, 3).Draw(t, "frozen from")) * time.Hour)
+		s.Freezes = append(s.Freezes, Freeze{Project: rapid.SampledFrom([]string{"", "shop"}).Draw(t, "frozen"), From: from,
+			Until: from.Add(time.Duration(rapid.IntRange(1, 48).Draw(t, "frozen for")) * time.Hour), Who: "sre", Reason: "drawn"})
+	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "components") {
 		name := fmt.Sprintf("shop-%c", 'a'+i)
 		f := componentFacts{Name: name, Releases: map[string]release{}, Since: friday.Add(-time.Hour),
@@ -53,18 +57,26 @@ func drawSnapshot(t *rapid.T) snapshot {
 }
 
 func drawBinding(t *rapid.T, environment, component string, releases []string) binding {
-	b := binding{spec: ReleaseBindingSpec{Environment: environment, ReleaseName: rapid.SampledFrom(releases).Draw(t, environment)}}
-	if b.exists = b.spec.ReleaseName != ""; !b.exists {
-		return b
+	spec := ReleaseBindingSpec{Environment: environment, ReleaseName: rapid.SampledFrom(releases).Draw(t, environment)}
+	if spec.ReleaseName == "" {
+		return binding{}
 	}
-	b.Metadata.Name, b.Metadata.Annotations = bindingName(component, environment), map[string]string{}
-	b.spec.State = rapid.SampledFrom([]string{"Active", "Active", "", "Undeploy"}).Draw(t, "state")
+	spec.State = rapid.SampledFrom([]string{"Active", "Active", "", "Undeploy"}).Draw(t, "state")
+	status := ReleaseBindingStatus{}
 	if rapid.Bool().Draw(t, "ready") {
-		b.status.Conditions = []Condition{{Type: "Ready", Status: "True"}}
+		status.Conditions = []Condition{{Type: "Ready", Status: "True"}}
 	}
 	if rapid.Bool().Draw(t, "address") {
-		b.status.Endpoints = []EndpointURL{{Name: "http", ExternalURLs: map[string]URL{"http": {Scheme: "http", Host: component}}}}
+		status.Endpoints = []EndpointURL{{Name: "http", ExternalURLs: map[string]URL{"http": {Scheme: "http", Host: component}}}}
 	}
+	o := Object{Kind: KindReleaseBinding, Metadata: Metadata{Name: bindingName(component, environment), Annotations: map[string]string{}}}
+	var err error
+	if o.Spec, err = json.Marshal(spec); err == nil {
+		o.Status, err = json.Marshal(status)
+	}
+	require.NoError(t, err)
+	b, err := bindingOf(o)
+	require.NoError(t, err)
 	return b
 }
 
@@ -113,7 +125,7 @@ func TestAPromotionKeepsItsInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		plan, err := planPromotion(s, request, friday)
-		window := windowOf("shop", s.Project.Metadata.Annotations[AnnotationProductionWindow], friday)
+		window := windowOf(nil, "shop", s.annotation(AnnotationProductionWindow), s.Freezes, friday)
 		var refused *Refusal
 		if errors.As(err, &refused) {
 			require.Empty(t, plan.Moves, "409 plans no write")

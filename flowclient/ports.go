@@ -110,14 +110,23 @@ type Journal interface {
 	Begin(ctx context.Context, in Intent) (recorded Intent, fresh bool, err error)
 	// Find is the intent recorded under an origin key; found is false when there is none.
 	Find(ctx context.Context, key string) (in Intent, found bool, err error)
-	// Settle records an intent's outcome and its events in one transaction. Settling twice changes nothing.
-	Settle(ctx context.Context, id string, outcome json.RawMessage, at time.Time, events ...Event) error
+	// Settle records what an intent came to in one transaction. Settling twice changes nothing.
+	Settle(ctx context.Context, id string, s Settlement) error
 	// Open lists intents without an outcome, oldest first.
 	Open(ctx context.Context) ([]Intent, error)
 	// Note records events; one whose key is known is left out.
 	Note(ctx context.Context, events ...Event) error
 	// Events lists events after seq, at most limit, oldest first.
 	Events(ctx context.Context, after int64, limit int) ([]Event, error)
+}
+
+// Settlement is what an intent came to.
+type Settlement struct {
+	Outcome json.RawMessage
+	At      time.Time
+	Events  []Event
+	Hold    []Hold   // recorded; a component has one at most, the newest
+	Lift    []string // components whose hold is lifted and whose backoff ends
 }
 
 // Intent is an effect that was decided on, recorded before the first write.

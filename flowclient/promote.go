@@ -2,7 +2,9 @@ package flowclient
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -15,17 +17,23 @@ func (c *Controller) Promote(ctx context.Context, r Promotion) (Outcome, error) 
 	return c.move(ctx, kindPromote, r)
 }
 
-// movePlan is the body of a promote or rollback intent: what was decided, with
-// the outcome that it has when nothing changes until it is carried out.
+// movePlan is the body of a promote or rollback intent: what was decided and on
+// which inputs, with the outcome that it has when nothing changes until it is
+// carried out.
 type movePlan struct {
 	Project     string    `json:"project"`
 	Component   string    `json:"component,omitempty"`
 	Origin      Origin    `json:"origin"`
 	Rollback    bool      `json:"rollback,omitempty"`
+	Automatic   bool      `json:"automatic,omitempty"`
+	Force       bool      `json:"force,omitempty"`
+	SkipSoak    string    `json:"skipSoak,omitempty"`
 	Walkthrough bool      `json:"walkthrough,omitempty"`
 	Moves       []aMove   `json:"moves"`
 	Note        string    `json:"note,omitempty"`
 	At          time.Time `json:"at"`
+	Inputs      *snapshot `json:"inputs,omitempty"` // nil in plans of before they were kept
+	Undoes      *pastMove `json:"undoes,omitempty"` // of a rollback that takes back one move
 }
 
 // aMove is one requested component; those that move have the result Promoted or RolledBack.
@@ -59,7 +67,7 @@ func (p movePlan) records() bool {
 
 // move is what promote and rollback share: checks, decision, record, writes.
 func (c *Controller) move(ctx context.Context, kind string, r Promotion) (Outcome, error) {
-	if err := check(r.Origin.check(), checkLabel("project", r.Project, maxLabel), checkOptional("component", r.Component)); err != nil {
+	if err := c.checkPromotion(ctx, kind, r); err != nil {
 		return Outcome{}, err
 	}
 	if r.DryRun {
@@ -71,47 +79,83 @@ func (c *Controller) move(ctx context.Context, kind string, r Promotion) (Outcom
 	return perform(ctx, c, kind, projectSubject(r.Project), r.Origin, asked, func(ctx context.Context) (any, Outcome, bool, error) {
 		plan, err := c.decide(ctx, kind, r)
 		if refusal, ok := err.(*Refusal); ok { //nolint:errorlint // a decision is never wrapped
-			return nil, Outcome{}, true, c.refused(ctx, kind, r, refusal)
+			return nil, Outcome{}, true, c.refused(ctx, plan, refusal)
 		}
 		return plan, plan.outcome(), err == nil && !plan.records(), err
 	})
 }
 
-// decide reads the world and plans.
+// checkPromotion checks what a request says by itself.
+func (c *Controller) checkPromotion(ctx context.Context, kind string, r Promotion) error {
+	if err := check(r.Origin.check(), checkLabel("project", r.Project, maxLabel), checkOptional("component", r.Component),
+		checkOptional("environment", r.Environment), checkText("skipSoak", r.SkipSoak, maxText)); err != nil {
+		return err
+	}
+	switch {
+	case r.Origin.Who == Automatic:
+		return &Invalid{Field: "origin.who", Value: Automatic, Why: "is the automatic pass, which nobody else can be"}
+	case r.SkipSoak != "" && strings.TrimSpace(r.SkipSoak) == "":
+		return &Invalid{Field: "skipSoak", Value: r.SkipSoak, Why: "is the reason, which is recorded; say why"}
+	case kind == kindRollback && (r.Force || r.SkipSoak != ""):
+		return &Invalid{Field: "rollback", Value: "true", Why: "asks neither capacity nor soak; leave force and skipSoak out"}
+	case r.SkipSoak != "" && !c.deps.Settings.AllowSkipSoak:
+		return Refuse("skipping the soak is not allowed here; wait for it, or ask whoever runs the controller to allow skipSoak.")
+	case r.Environment == "" || r.Environment == Production:
+		return nil
+	case r.Environment == Staging && kind == kindRollback:
+		return Refuse("%s is the root of the pipeline and cannot be rolled back while autoDeploy holds it there: revert the commit and push.", Staging)
+	case r.Environment == Staging:
+		return Refuse("%s is the root of the pipeline: it takes what is built by itself; push a commit.", Staging)
+	}
+	if _, err := c.deps.ControlPlane.Get(ctx, KindEnvironment, r.Environment); err != nil {
+		return err
+	}
+	return Refuse("the pipeline does not promote to %s; leave the environment out to promote to %s.", r.Environment, Production)
+}
+
+// decide reads the world and plans. What was asked comes back with a refusal too.
 func (c *Controller) decide(ctx context.Context, kind string, r Promotion) (movePlan, error) {
 	s, err := c.snapshot(ctx, r.Project, r.Component)
 	if err != nil {
 		return movePlan{}, err
 	}
 	if kind == kindRollback {
-		return planRollback(s, r, c.deps.Now())
+		err = c.compare(ctx, &s)
+	} else {
+		err = c.observe(ctx, &s, false)
 	}
-	if err := c.observe(ctx, &s); err != nil {
+	if err != nil {
 		return movePlan{}, err
 	}
-	return planPromotion(s, r, c.deps.Now())
+	plan := newPlan(s, r, c.deps.Now())
+	plan.Rollback = kind == kindRollback
+	return plan.decided()
 }
 
 // refused notes a refusal of a person's request and returns it. What cannot be
 // noted is not announced; the refusal is the answer all the same.
-func (c *Controller) refused(ctx context.Context, kind string, r Promotion, refusal *Refusal) error {
-	if refusal.Gate == "" || kind != kindPromote {
+func (c *Controller) refused(ctx context.Context, asked movePlan, refusal *Refusal) error {
+	if refusal.Gate == "" {
 		return refusal
 	}
-	if err := c.noteRefusal(ctx, r, refusal); err != nil {
-		c.deps.Log.WarnContext(ctx, "a refusal is not announced", "key", r.Origin.Key, "err", err)
+	if err := c.noteRefusal(ctx, asked, refusal); err != nil {
+		c.deps.Log.WarnContext(ctx, "a refusal is not announced", "key", asked.Origin.Key, "err", err)
 	}
 	return refusal
 }
 
-func (c *Controller) noteRefusal(ctx context.Context, r Promotion, refusal *Refusal) error {
-	walkthrough, err := c.isWalkthrough(ctx, r.Project)
+func (c *Controller) noteRefusal(ctx context.Context, asked movePlan, refusal *Refusal) error {
+	kind, refused := kindPromote, EventPromoteRefuse
+	if asked.Rollback {
+		kind, refused = kindRollback, EventRollbackRefuse
+	}
+	decision, err := json.Marshal(asked)
 	if err != nil {
 		return err
 	}
-	e, err := event("promote/"+r.Origin.Key+"/refused", EventPromoteRefuse,
-		Event{At: c.deps.Now(), Project: r.Project, Component: r.Component, Walkthrough: walkthrough},
-		MoveEvent{Origin: r.Origin, Outcome: Outcome{Project: r.Project, Components: []ComponentOutcome{}}, Refusal: refusal})
+	e, err := event(kind+"/"+asked.Origin.Key+"/refused", refused,
+		Event{At: asked.At, Project: asked.Project, Component: asked.Component, Walkthrough: asked.Walkthrough},
+		MoveEvent{Origin: asked.Origin, Outcome: Outcome{Project: asked.Project, Components: []ComponentOutcome{}}, Refusal: refusal, Decision: decision})
 	if err != nil {
 		return err
 	}
@@ -122,51 +166,82 @@ func (c *Controller) noteRefusal(ctx context.Context, r Promotion, refusal *Refu
 	return nil
 }
 
-// planPromotion decides a promotion: pure.
+// planPromotion decides a promotion that was asked for: pure.
 func planPromotion(s snapshot, r Promotion, now time.Time) (movePlan, error) {
 	plan := newPlan(s, r, now)
-	var candidates []candidate
-	for _, f := range s.Components {
-		target := f.Staging.spec.ReleaseName
-		if _, known := f.Releases[target]; target != "" && !known {
-			return movePlan{}, Refuse("%s runs release %s of %s, which does not exist; push a commit to build another.", Staging, target, f.Name)
-		}
-		if target == "" || !f.unchanged() {
-			candidates = append(candidates, s.candidate(f, target))
-		}
+	candidates, err := s.candidates()
+	if err != nil {
+		return movePlan{}, err
 	}
-	all, refused, waiting := verdicts(candidates, false, now)
-	if refused != nil {
-		return movePlan{}, &Refusal{Sentence: refused.Sentence, Gate: refused.Gate, Gates: all}
+	j := judge(s.question(), candidates, promoting, r, now)
+	if j.Refused != nil {
+		return movePlan{}, &Refusal{Sentence: j.Refused.Sentence, Gate: j.Refused.Gate, Gates: j.All}
 	}
 	for _, f := range s.Components {
-		target := f.Releases[f.Staging.spec.ReleaseName]
-		from := f.Production.spec.ReleaseName
-		o := ComponentOutcome{Component: f.Name, To: target.Name, ToCommit: target.Commit, URL: f.Production.url(), Gates: verdictsOf(all, f.Name)}
-		wait, waits := waiting[f.Name]
-		switch {
-		case waits:
-			o.Result, o.Sentence = Retry, wait.Sentence
-		case f.unchanged():
-			o.Result, o.Sentence = Unchanged, fmt.Sprintf("%s: %s runs %s already.", f.Name, Production, target.label())
-		default:
-			if from != target.Name {
-				o.From, o.FromCommit = from, f.Releases[from].Commit
-			}
-			o.Result, o.Sentence = Promoted, movedSentence(o, f.undeployed())
-		}
-		plan.Moves = append(plan.Moves, aMove{Outcome: o, Reactivate: o.Result == Promoted && f.undeployed()})
+		plan.Moves = append(plan.Moves, f.promotion(j))
 	}
-	for _, c := range candidates {
-		if c.Check == checkHTTP && c.Unbound {
-			plan.Note = fmt.Sprintf("The URL check of %s was answered by the gateway, not by the application.", c.Component)
-		}
-	}
+	plan.Note = note(candidates, j)
 	return plan, nil
 }
 
+// candidates are the components that production does not run as staging does.
+func (s snapshot) candidates() (all []candidate, err error) {
+	for _, f := range s.Components {
+		target := f.Staging.spec.ReleaseName
+		if _, known := f.Releases[target]; target != "" && !known {
+			return nil, Refuse("%s runs release %s of %s, which does not exist; push a commit to build another.", Staging, target, f.Name)
+		}
+		if target == "" || !f.unchanged() {
+			all = append(all, s.candidate(f, target))
+		}
+	}
+	return all, nil
+}
+
+// promotion is what becomes of one component, once its request is not refused.
+func (f componentFacts) promotion(j judgement) aMove {
+	target := f.Releases[f.Staging.spec.ReleaseName]
+	from := f.Production.spec.ReleaseName
+	o := ComponentOutcome{Component: f.Name, To: target.Name, ToCommit: target.Commit, URL: f.Production.url(), Gates: verdictsOf(j.All, f.Name)}
+	stop, stopped := j.Stops[f.Name]
+	switch {
+	case stopped:
+		o.Result, o.Sentence = Retry, stop.Sentence
+	case f.unchanged():
+		o.Result, o.Sentence = Unchanged, fmt.Sprintf("%s: %s runs %s already.", f.Name, Production, target.label())
+	default:
+		if from != target.Name {
+			o.From, o.FromCommit = from, f.Releases[from].Commit
+		}
+		o.Result, o.Sentence = Promoted, movedSentence(o, f.undeployed())
+	}
+	return aMove{Outcome: o, Reactivate: o.Result == Promoted && f.undeployed()}
+}
+
+// note is what a person should know besides: what was lifted, and a check that
+// the application did not answer itself.
+func note(candidates []candidate, j judgement) string {
+	var sentences []string
+	for _, v := range j.All {
+		if v.Lifted != "" {
+			sentences = append(sentences, fmt.Sprintf("Lifted by %s: %s", v.Lifted, v.Sentence))
+		}
+	}
+	for _, c := range candidates {
+		if c.Check == checkHTTP && c.Unbound {
+			sentences = append(sentences, fmt.Sprintf("The URL check of %s was answered by the gateway, not by the application.", c.Component))
+		}
+	}
+	return strings.Join(sentences, " ")
+}
+
+// newPlan is what is asked of a snapshot at an instant, kept as JSON keeps it:
+// without a zone's name and without the reading of a clock that only this
+// process has, so that the decision can be made again from what was recorded.
 func newPlan(s snapshot, r Promotion, now time.Time) movePlan {
-	return movePlan{Project: r.Project, Component: r.Component, Origin: r.Origin, Walkthrough: s.Walkthrough, At: now}
+	now = now.UTC().Round(0)
+	return movePlan{Project: r.Project, Component: r.Component, Origin: r.Origin, Force: r.Force, SkipSoak: r.SkipSoak,
+		Walkthrough: s.Walkthrough, At: now, Inputs: &s}
 }
 
 // verdictsOf are the verdicts about one component and those about the request.

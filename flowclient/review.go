@@ -134,7 +134,7 @@ func inLine(a, b PullRecord) int { return int(a.Line - b.Line) }
 // review is the record as people see it.
 func (r PullRecord) review() Review {
 	review := Review{Project: r.Project, Repo: r.Repo, Number: r.Number, Environment: reviewEnvironment(r.Number), State: r.State,
-		Head: r.Target, URL: r.URL, Message: r.Message, Active: r.Active}
+		Head: r.Target, URL: r.URL, Message: r.Message, Active: r.Active, Line: r.Line}
 	if len(r.Forks) > 0 && r.Target != "" {
 		review.Run = forkRun(r.Forks[0].Name, r.Target)
 	}

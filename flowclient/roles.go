@@ -35,8 +35,14 @@ type Witness interface {
 	EvidenceOfBinding(ctx context.Context, binding string) (Evidence, error)
 	// EvidenceOfFlow is what is known of a trace, by its id of 32 hexadecimal digits; *NotFound.
 	EvidenceOfFlow(ctx context.Context, traceID string) (Evidence, error)
+	// Replay decides again what was decided before, from the recorded inputs: an intent by its id, a refusal by its event's key; *NotFound.
+	Replay(ctx context.Context, id string) (Replayed, error)
 	// Diff is what a promote of the project would ship now: per component the commits between production and staging.
 	Diff(ctx context.Context, project string) (Diff, error)
+	// Audit is a page of the audit trail, newest first: every decision with who asked and what came of it.
+	Audit(ctx context.Context, q AuditQuery) (AuditPage, error)
+	// Dora is how a project delivered in the last days (1 to MaxDoraDays), by the four measures of the DORA programme; *NotFound.
+	Dora(ctx context.Context, project string, days int) (DoraReport, error)
 }
 
 // PullRequest asks for a pull request with a change.
@@ -114,6 +120,7 @@ type Review struct {
 	Place       int       `json:"place,omitempty"`
 	Message     string    `json:"message,omitempty"`
 	Active      time.Time `json:"active"` // last activity on the pull request: what its time to live counts from
+	Line        int64     `json:"-"`      // its place in the order of opening, increasing: what a page of a list goes on from
 }
 
 // SyncRequest names a repository's branch or commit.
@@ -153,6 +160,20 @@ type Evidence struct {
 	Commits []Commit        `json:"commits,omitempty"`
 	Traces  []string        `json:"traces,omitempty"` // trace ids
 	Links   []string        `json:"links,omitempty"`
+
+	// Refused is the decisions against something, shown as intents are: ID is the key of the event that tells of it.
+	Refused  []EvidentIntent `json:"refused,omitempty"`
+	Logs     []StageLog      `json:"logs,omitempty"`     // the last lines of each stage of the builds
+	Services []string        `json:"services,omitempty"` // whose spans the trace has, by name
+	Notes    []string        `json:"notes,omitempty"`    // sentences: what could not be read, or is left out
+}
+
+// StageLog is the end of a stage's log.
+type StageLog struct {
+	Run   string   `json:"run"`
+	Stage string   `json:"stage"`
+	Phase string   `json:"phase"`
+	Lines []string `json:"lines"` // oldest first
 }
 
 // EvidentIntent is an intent with its outcome, as evidence shows it.
@@ -164,6 +185,12 @@ type EvidentIntent struct {
 	At      time.Time       `json:"at"`
 	Plan    json.RawMessage `json:"plan"`
 	Outcome json.RawMessage `json:"outcome,omitempty"`
+
+	Link   string    `json:"link,omitempty"`   // the message that asked
+	Gates  []Verdict `json:"gates,omitempty"`  // what was asked, with the numbers compared
+	Writes []Written `json:"writes,omitempty"` // each object before and after
+	// Replayed tells whether the recorded inputs come to the same decision now, byte for byte; nil where no rule decided it or none are kept.
+	Replayed *bool `json:"replayed,omitempty"`
 }
 
 // Diff is what a promote would ship.

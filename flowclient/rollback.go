@@ -21,7 +21,7 @@ func planRollback(s snapshot, r Promotion, now time.Time) (movePlan, error) {
 	var candidates []candidate
 	for _, f := range s.Components {
 		target := f.Production.annotation(AnnotationDisplaced)
-		if target == "" {
+		if target == "" || f.returned() {
 			continue
 		}
 		if _, known := f.Releases[target]; !known {
@@ -36,15 +36,15 @@ func planRollback(s snapshot, r Promotion, now time.Time) (movePlan, error) {
 		}
 		return movePlan{}, Refuse("nothing recorded: no promotion of %s has left a release behind that it could return to; promote one first.", what)
 	}
-	all, refused, _ := verdicts(candidates, true, now)
-	if refused != nil {
-		return movePlan{}, &Refusal{Sentence: refused.Sentence, Gate: refused.Gate, Gates: all}
+	j := judge(s.question(), candidates, rollingBack, r, now)
+	if j.Refused != nil {
+		return movePlan{}, &Refusal{Sentence: j.Refused.Sentence, Gate: j.Refused.Gate, Gates: j.All}
 	}
 	for _, f := range s.Components {
 		from := f.Production.spec.ReleaseName
 		target, recorded := f.Releases[f.Production.annotation(AnnotationDisplaced)]
-		o := ComponentOutcome{Component: f.Name, URL: f.Production.url(), Gates: verdictsOf(all, f.Name)}
-		if recorded {
+		o := ComponentOutcome{Component: f.Name, URL: f.Production.url(), Gates: verdictsOf(j.All, f.Name)}
+		if recorded && !f.returned() {
 			o.Result, o.To, o.ToCommit, o.From, o.FromCommit = RolledBack, target.Name, target.Commit, from, f.Releases[from].Commit
 			o.Sentence = movedSentence(o, false)
 			if f.undeployed() {
@@ -53,11 +53,18 @@ func planRollback(s snapshot, r Promotion, now time.Time) (movePlan, error) {
 		} else {
 			o.Result, o.To, o.ToCommit = Unchanged, from, f.Releases[from].Commit
 			o.Sentence = fmt.Sprintf("%s: nothing is recorded to return to.", f.Name)
+			if recorded {
+				o.Sentence = fmt.Sprintf("%s: %s runs what its last promotion displaced already.", f.Name, Production)
+			}
 		}
 		plan.Moves = append(plan.Moves, aMove{Outcome: o})
 	}
-	if s.Resources > 0 {
-		plan.Note = "A rollback moves code only: schema changes and resources stay as they are."
-	}
+	plan.Note = codeOnly(s)
 	return plan, nil
+}
+
+// returned tells whether production runs what its last promotion displaced:
+// somebody put it back past the controller.
+func (f componentFacts) returned() bool {
+	return f.Production.spec.ReleaseName == f.Production.annotation(AnnotationDisplaced)
 }

@@ -6,28 +6,43 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"platform.dev/platform/flowclient/window"
 )
 
 // snapshot is everything that a decision about a project looks at, read once.
+// It is recorded with the decision, so that the decision can be made again.
 type snapshot struct {
-	Project     Object
-	Walkthrough bool
-	Resources   int // backing services of the project
-	Components  []componentFacts
-	DefaultSoak time.Duration
+	Project     Object           `json:"project"`
+	Walkthrough bool             `json:"walkthrough,omitempty"`
+	Freezes     []Freeze         `json:"freezes,omitempty"`  // those that concern the project and have not ended
+	Cell        *Quota           `json:"cell,omitempty"`     // of production; nil: none, or not looked at
+	CellNote    string           `json:"cellNote,omitempty"` // why there is none
+	Margin      int64            `json:"margin,omitempty"`   // bytes
+	Components  []componentFacts `json:"components"`
+	DefaultSoak time.Duration    `json:"defaultSoak"`
+	Unattended  bool             `json:"unattended,omitempty"` // nothing is promoted automatically here
+	Episodes    []Episode        `json:"episodes,omitempty"`   // that lasted before; of an automatic pass alone
+
+	windows *window.Parser // remembers the texts of windows; nil remembers none, and says the same
 }
 
 // componentFacts is one component as it stands.
 type componentFacts struct {
-	Name       string
-	Staging    binding
-	Production binding
-	Releases   map[string]release
-	Locks      []Lock
-	Since      time.Time // when staging's release was first seen there; zero where no soak is asked for
-	Status     int       // of the URL check, where one is asked for
-	Unbound    bool
-	CheckFail  string
+	Name       string             `json:"name"`
+	Staging    binding            `json:"staging"`
+	Production binding            `json:"production"`
+	Releases   map[string]release `json:"releases,omitempty"`
+	Locks      []Lock             `json:"locks,omitempty"`
+	Hold       *Hold              `json:"hold,omitempty"`
+	Backoff    *time.Time         `json:"backoff,omitempty"`   // until when capacity is not asked again
+	Need       need               `json:"need,omitzero"`       // of the cell of production
+	Since      time.Time          `json:"since,omitzero"`      // when staging's release was first seen there; zero where no soak is asked for
+	Status     int                `json:"status,omitempty"`    // of the URL check, where one is asked for
+	Unbound    bool               `json:"unbound,omitempty"`   // the gateway answered it
+	CheckFail  string             `json:"checkFail,omitempty"` // why nothing did
+	Unasked    bool               `json:"unasked,omitempty"`   // the page was not fetched: another gate keeps the component
+	Differs    []string           `json:"differs,omitempty"`   // of a rollback: what changed besides the code since the release displaced
 }
 
 // snapshot reads a project, or one component of it.
@@ -36,7 +51,8 @@ func (c *Controller) snapshot(ctx context.Context, project, component string) (s
 	if err != nil {
 		return snapshot{}, err
 	}
-	s := snapshot{Project: o, Walkthrough: o.Metadata.Labels[LabelWalkthrough] == "true", DefaultSoak: c.deps.Settings.DefaultSoak}
+	s := snapshot{windows: &c.windows, Project: o, Walkthrough: o.Metadata.Labels[LabelWalkthrough] == "true", DefaultSoak: c.deps.Settings.DefaultSoak, Margin: c.deps.Settings.CapacityMargin,
+		Unattended: c.deps.Standings == nil}
 	names, err := c.components(ctx, project)
 	if err != nil {
 		return snapshot{}, err
@@ -50,60 +66,158 @@ func (c *Controller) snapshot(ctx context.Context, project, component string) (s
 	if len(names) == 0 {
 		return snapshot{}, Refuse("%s has no components; there is nothing to move.", project)
 	}
-	resources, err := c.deps.ControlPlane.List(ctx, KindResource, Filter{Project: project})
-	if err != nil {
-		return snapshot{}, fmt.Errorf("resources of %s: %w", project, err)
-	}
-	s.Resources = len(resources)
-	locks, err := c.deps.Locks.Locks(ctx)
-	if err != nil {
+	if s.Freezes, err = c.freezesOf(ctx, project, c.deps.Now()); err != nil {
 		return snapshot{}, err
 	}
 	for _, name := range names {
-		facts := componentFacts{Name: name}
+		f, err := c.componentFacts(ctx, name)
+		if err != nil {
+			return snapshot{}, err
+		}
+		s.Components = append(s.Components, f)
+	}
+	return s, c.remembered(ctx, &s)
+}
+
+// componentFacts reads one component.
+func (c *Controller) componentFacts(ctx context.Context, name string) (f componentFacts, err error) {
+	f.Name = name
+	if f.Staging, err = c.readBinding(ctx, bindingName(name, Staging)); err != nil {
+		return f, err
+	}
+	if f.Production, err = c.readBinding(ctx, bindingName(name, Production)); err != nil {
+		return f, err
+	}
+	f.Releases, err = c.readReleases(ctx, name)
+	return f, err
+}
+
+// remembered adds what the controller itself keeps about the components: locks,
+// holds and backoffs. Of the releases it keeps those that a gate could look at.
+func (c *Controller) remembered(ctx context.Context, s *snapshot) error {
+	locks, err := c.deps.Locks.Locks(ctx)
+	if err != nil {
+		return err
+	}
+	var holds []Hold
+	var backoffs []Backoff
+	if c.deps.Standings != nil {
+		if holds, err = c.deps.Standings.Holds(ctx); err != nil {
+			return err
+		}
+		if backoffs, err = c.deps.Standings.Backoffs(ctx, c.deps.Now()); err != nil {
+			return err
+		}
+	}
+	for i := range s.Components {
+		f := &s.Components[i]
 		for _, l := range locks {
-			if l.Component == name {
-				facts.Locks = append(facts.Locks, l)
+			if l.Component == f.Name {
+				f.Locks = append(f.Locks, l)
 			}
 		}
-		if facts.Staging, err = c.readBinding(ctx, bindingName(name, Staging)); err != nil {
-			return snapshot{}, err
+		for _, h := range holds {
+			if h.Component == f.Name {
+				f.Hold = &h
+			}
 		}
-		if facts.Production, err = c.readBinding(ctx, bindingName(name, Production)); err != nil {
-			return snapshot{}, err
+		for _, b := range backoffs {
+			if b.Component == f.Name {
+				f.Backoff = &b.Until
+			}
 		}
-		if facts.Releases, err = c.readReleases(ctx, name); err != nil {
-			return snapshot{}, err
-		}
-		s.Components = append(s.Components, facts)
+		f.Releases = f.relevant()
 	}
-	return s, nil
+	return nil
+}
+
+// relevant is the releases that a decision can speak of: those that run, the
+// one displaced, and those of a commit that is locked. A component may have
+// thousands, and they are recorded with every decision.
+func (f componentFacts) relevant() map[string]release {
+	kept := map[string]release{}
+	for name, r := range f.Releases {
+		locked := slices.ContainsFunc(f.Locks, func(l Lock) bool { return l.Commit == r.Commit })
+		switch name {
+		case f.Staging.spec.ReleaseName, f.Production.spec.ReleaseName, f.Production.annotation(AnnotationDisplaced):
+			locked = true
+		}
+		if locked {
+			kept[name] = r
+		}
+	}
+	return kept
 }
 
 // observe adds what a promotion alone looks at: since when staging has run its
-// release, and what its page answers. Only what would move is looked at.
-func (c *Controller) observe(ctx context.Context, s *snapshot) error {
-	soaks := s.DefaultSoak > 0 || s.Project.Metadata.Annotations[AnnotationSoak] != ""
-	checks := s.Project.Metadata.Annotations[AnnotationPromotionCheck] == checkHTTP
+// release, what the target cell has left, and what the staging page answers.
+// Only what would move is looked at; sparing fetches a page only when no other
+// gate of the automatic pass keeps the component.
+func (c *Controller) observe(ctx context.Context, s *snapshot, sparing bool) error {
+	soaks := s.DefaultSoak > 0 || s.annotation(AnnotationSoak) != ""
+	moves := false
 	for i := range s.Components {
 		f := &s.Components[i]
 		if f.Staging.spec.ReleaseName == "" || f.unchanged() {
 			continue
 		}
+		moves = true
 		if soaks {
 			var err error
 			if f.Since, err = c.deps.Sightings.Seen(ctx, f.Staging.Metadata.Name, f.Staging.spec.ReleaseName, c.deps.Now()); err != nil {
 				return err
 			}
 		}
-		if url := f.Staging.url(); checks && url != "" {
-			var err error
-			if f.Status, f.Unbound, err = c.deps.Prober.Probe(ctx, url); err != nil {
-				f.Status, f.CheckFail = 0, clip(err.Error())
-			}
+		if err := c.measure(ctx, f); err != nil {
+			return err
 		}
 	}
+	if !moves {
+		return nil
+	}
+	var err error
+	if s.Cell, s.CellNote, err = c.cell(ctx, s.Project); err != nil {
+		return err
+	}
+	c.fetchPages(ctx, s, sparing)
 	return nil
+}
+
+// measure adds what the component would ask of the cell.
+func (c *Controller) measure(ctx context.Context, f *componentFacts) error {
+	o, err := c.deps.ControlPlane.Get(ctx, KindComponentRelease, f.Staging.spec.ReleaseName)
+	if IsNotFound(err) {
+		return nil // the decision says so
+	}
+	if err == nil {
+		f.Need, err = c.need(ctx, o, f.Production)
+	}
+	return err
+}
+
+// fetchPages asks the staging pages, where the project wants that.
+func (c *Controller) fetchPages(ctx context.Context, s *snapshot, sparing bool) {
+	if s.annotation(AnnotationPromotionCheck) != checkHTTP {
+		return
+	}
+	for i := range s.Components {
+		f := &s.Components[i]
+		url := f.Staging.url()
+		if f.Staging.spec.ReleaseName == "" || f.unchanged() || url == "" {
+			continue
+		}
+		if f.Unasked = sparing; sparing {
+			candidates := []candidate{s.candidate(*f, f.Staging.spec.ReleaseName)}
+			if j := judge(s.question(), candidates, automatically, Promotion{}, c.deps.Now()); len(j.Eligible) == 0 {
+				continue
+			}
+			f.Unasked = false
+		}
+		var err error
+		if f.Status, f.Unbound, err = c.deps.Prober.Probe(ctx, url); err != nil {
+			f.Status, f.CheckFail = 0, clip(strings.ToValidUTF8(err.Error(), "?")) // recorded as text
+		}
+	}
 }
 
 // components lists the names of a project's components, sorted. Copies made for
@@ -142,24 +256,3 @@ const (
 	stateActive   = "Active"
 	stateUndeploy = "Undeploy"
 )
-
-// candidate puts the facts of a component on its way to target before the gates.
-func (s snapshot) candidate(f componentFacts, target string) candidate {
-	annotations := s.Project.Metadata.Annotations
-	c := candidate{
-		Project: s.Project.Metadata.Name, Component: f.Name, Environment: Production,
-		Target: release{Name: target, Of: f.Name}, Locks: f.Locks,
-		Window: annotations[AnnotationProductionWindow], Soak: annotations[AnnotationSoak], Default: s.DefaultSoak,
-		Check: annotations[AnnotationPromotionCheck], Since: f.Since,
-		URL: f.Staging.url(), Status: f.Status, Unbound: f.Unbound, CheckFail: f.CheckFail,
-	}
-	c.Ready, c.Reason, c.Message = f.Staging.ready()
-	for _, r := range f.Releases {
-		c.Releases = append(c.Releases, r)
-	}
-	slices.SortFunc(c.Releases, func(a, b release) int { return strings.Compare(a.Name, b.Name) })
-	if r, ok := f.Releases[target]; ok {
-		c.Target = r
-	}
-	return c
-}

@@ -54,6 +54,7 @@ type syncPlan struct {
 type syncObject struct {
 	SyncObject
 	Manifest Manifest `json:"manifest"`
+	Before   *Object  `json:"before,omitempty"` // of one that is to be updated
 
 	namespace string // as the document names it
 }
@@ -167,7 +168,7 @@ func (c *Controller) decideSync(ctx context.Context, m *syncObject, own ownershi
 	_, changed, err := mergeManifest(last, m.Manifest, there)
 	m.Result = SyncSkipped
 	if changed {
-		m.Result = SyncUpdated
+		m.Result, m.Before = SyncUpdated, &there
 	}
 	return err
 }
@@ -190,12 +191,13 @@ func (c *Controller) finishSync(ctx context.Context, in Intent) (any, []Event, e
 		return nil, nil, err
 	}
 	applied := map[string]AppliedManifest{}
+	var done synced
 	for i := range plan.Manifests {
 		m := &plan.Manifests[i]
 		if m.Result == SyncRefused {
 			continue
 		}
-		live, err := c.applyManifest(ctx, in, own, *m, last[m.key()])
+		there, err := c.applyManifest(ctx, in, own, *m, last[m.key()])
 		if err != nil && !answered(err) {
 			return nil, nil, fmt.Errorf("apply %s %s: %w", m.Kind, m.Name, err)
 		}
@@ -203,17 +205,32 @@ func (c *Controller) finishSync(ctx context.Context, in Intent) (any, []Event, e
 			m.Result, m.Why = SyncRefused, err.Error()
 			continue
 		}
-		applied[m.key()] = AppliedManifest{Manifest: m.Manifest, Live: live}
+		applied[m.key()] = AppliedManifest{Manifest: m.Manifest, Live: manifestOf(there)}
+		if there.Kind = Kind(m.Kind); m.Result != SyncSkipped {
+			done.writes = append(done.writes, Written{Before: m.Before, After: there})
+		}
 	}
 	if err := c.deps.Applied.PutApplied(ctx, plan.Repo, applied); err != nil {
 		return nil, nil, err
 	}
-	out := plan.synced()
-	err = c.deps.Git.SetStatus(ctx, plan.Repo, plan.Commit, out.status())
+	done.outcome = plan.synced()
+	err = c.deps.Git.SetStatus(ctx, plan.Repo, plan.Commit, done.outcome.status())
 	if IsNotFound(err) {
 		return nil, nil, Refuse("%s has no commit %s any more that could be told what became of its manifests.", plan.Repo, ShortSHA(plan.Commit))
 	}
-	return out, nil, wrap(err, "status of %s", ShortSHA(plan.Commit))
+	return done, nil, wrap(err, "status of %s", ShortSHA(plan.Commit))
+}
+
+// synced is what a sync came to.
+type synced struct {
+	outcome Synced
+	writes  []Written
+}
+
+// settle answers with the counts and records the writes.
+func (s synced) settle(to *settled, _ *Settlement) any {
+	to.Writes = s.writes
+	return s.outcome
 }
 
 // status is the commit status of a sync.
@@ -232,7 +249,7 @@ const applyAttempts = 8
 
 // applyManifest creates the object or merges the manifest into it, and gives
 // what the control plane has then.
-func (c *Controller) applyManifest(ctx context.Context, in Intent, own ownership, m syncObject, last AppliedManifest) (Manifest, error) {
+func (c *Controller) applyManifest(ctx context.Context, in Intent, own ownership, m syncObject, last AppliedManifest) (Object, error) {
 	for range applyAttempts {
 		there, err := c.deps.ControlPlane.Get(ctx, Kind(m.Kind), m.Name)
 		if IsNotFound(err) {
@@ -241,25 +258,25 @@ func (c *Controller) applyManifest(ctx context.Context, in Intent, own ownership
 			if there, err = c.deps.ControlPlane.Create(ctx, o); errors.Is(err, ErrExists) {
 				continue
 			}
-			return manifestOf(there), err
+			return there, err
 		}
 		if err != nil {
-			return Manifest{}, err
+			return Object{}, err
 		}
 		if why := own.refusesThere(m, there); why != "" {
-			return Manifest{}, Refuse("%s", why)
+			return Object{}, Refuse("%s", why)
 		}
 		there.Kind = Kind(m.Kind)
 		next, changed, err := mergeManifest(last, m.Manifest, there)
 		if err != nil || !changed {
-			return manifestOf(there), err
+			return there, err
 		}
 		if there, err = c.deps.ControlPlane.Update(ctx, next); errors.Is(err, ErrConflict) {
 			continue
 		}
-		return manifestOf(there), err
+		return there, err
 	}
-	return Manifest{}, fmt.Errorf("%s %s: %w", m.Kind, m.Name, errBusy)
+	return Object{}, fmt.Errorf("%s %s: %w", m.Kind, m.Name, errBusy)
 }
 
 // manifestOf is the part of an object that a repository may own.

@@ -63,8 +63,13 @@ func mergeValue(last, want, live any) any {
 	}
 	before, _ := last.(map[string]any)
 	out := maps.Clone(there)
-	for name := range before {
-		if _, still := fields[name]; !still {
+	for name, was := range before {
+		if _, still := fields[name]; still {
+			continue
+		}
+		if left, others := without(was, there[name]); others {
+			out[name] = left
+		} else {
 			delete(out, name)
 		}
 	}
@@ -76,6 +81,25 @@ func mergeValue(last, want, live any) any {
 		}
 	}
 	return out
+}
+
+// without takes away what a manifest named. others tells that fields are left
+// which it never named: the object that holds them stays for their sake.
+func without(named, live any) (left map[string]any, others bool) {
+	fields, ok := named.(map[string]any)
+	there, isObject := live.(map[string]any)
+	if !ok || !isObject {
+		return nil, false
+	}
+	left = maps.Clone(there)
+	for name, was := range fields {
+		if rest, others := without(was, there[name]); others {
+			left[name] = rest
+		} else {
+			delete(left, name)
+		}
+	}
+	return left, len(left) > 0
 }
 
 // sameManifests tells whether the two of each pair say the same.

@@ -2,6 +2,7 @@ package flowclient
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,6 +24,11 @@ func TestAManifestIsMergedWithWhatWasAppliedBefore(t *testing.T) {
 		"a field that somebody else added stays":       {KindProject, `{"a":1}`, `{"a":1}`, `{"a":1,"c":1}`, `{"a":1,"c":1}`, false},
 		"what somebody changed is changed back":        {KindProject, `{"a":1}`, `{"a":1}`, `{"a":9}`, `{"a":1}`, true},
 		"fields within fields":                         {KindProject, `{"o":{"a":1,"c":1}}`, `{"o":{"a":2}}`, `{"o":{"a":1,"b":1,"c":1}}`, `{"o":{"a":2,"b":1}}`, true},
+		"an object that is named no longer goes":       {KindProject, `{"o":{"a":1,"p":{"c":1}}}`, `{}`, `{"o":{"a":1,"p":{"c":1}},"b":1}`, `{"b":1}`, true},
+		"what others set within it stays":              {KindProject, `{"o":{"a":1,"p":{"c":1}},"l":[1]}`, `{}`, `{"o":{"a":1,"b":1,"p":{"c":1,"d":1}},"l":[1,2]}`, `{"o":{"b":1,"p":{"d":1}}}`, true},
+		"an emptied object keeps what others set":      {KindProject, `{"o":{}}`, `{}`, `{"o":{"b":1}}`, `{"o":{"b":1}}`, false},
+		"a flat field goes, and its neighbours stay":   {KindComponent, `{"appPath":"a","imageName":"web"}`, `{"appPath":"a"}`, `{"workflow":{"name":"build","parameters":{"repository":{"url":"u","appPath":"a"},"imageName":"web"}}}`, `{"workflow":{"name":"build","parameters":{"repository":{"url":"u","appPath":"a"}}}}`, true},
+		"the last flat field goes likewise":            {KindComponent, `{"appPath":"a"}`, `{}`, `{"workflow":{"name":"build","parameters":{"repository":{"url":"u","appPath":"a"}}}}`, `{"workflow":{"name":"build","parameters":{"repository":{"url":"u"}}}}`, true},
 		"a list is the manifest's whole":               {KindProject, `{"l":[1]}`, `{"l":[2]}`, `{"l":[1,3]}`, `{"l":[2]}`, true},
 		"an object where something else stood":         {KindProject, `{}`, `{"o":{"a":1}}`, `{"o":5}`, `{"o":{"a":1}}`, true},
 		"it was never applied and is so already":       {KindProject, ``, `{"a":1}`, `{"a":1,"b":1}`, `{"a":1,"b":1}`, false},
@@ -72,19 +78,44 @@ func TestMergingTwiceIsMergingOnceAndLosesNothingOfOthers(t *testing.T) {
 		require.Equal(t, once, mergeValue(want, want, once), "nothing is left to do when it is remembered")
 		merged, ok := once.(map[string]any)
 		require.True(t, ok)
-		for name, v := range live {
-			_, named := want[name]
-			_, before := last[name]
-			if !named && !before {
-				require.Equal(t, v, merged[name], "what the manifest never named stays")
+		is, named, before := leaves(merged), leaves(want), leaves(last)
+		for path, v := range leaves(live) {
+			if !touches(named, path) && !touches(before, path) {
+				require.Equal(t, v, is[path], "what the manifest never named stays: %s", path)
 			}
 		}
-		for name := range last {
-			if _, named := want[name]; !named {
-				require.NotContains(t, merged, name)
+		for path := range before {
+			if !touches(named, path) {
+				require.NotContains(t, is, path, "what it names no longer goes")
 			}
 		}
 	})
+}
+
+// leaves are the values of an object that are no objects with fields, by path.
+func leaves(of map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, v := range of {
+		fields, isObject := v.(map[string]any)
+		if !isObject || len(fields) == 0 {
+			out["/"+name] = v
+			continue
+		}
+		for path, leaf := range leaves(fields) {
+			out["/"+name+path] = leaf
+		}
+	}
+	return out
+}
+
+// touches tells whether a path is one of the leaves, holds one, or lies below one.
+func touches(leaves map[string]any, path string) bool {
+	for leaf := range leaves {
+		if strings.HasPrefix(leaf+"/", path+"/") || strings.HasPrefix(path+"/", leaf+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 func TestMarksAreMergedToo(t *testing.T) {

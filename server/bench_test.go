@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"platform.dev/platform/bots"
 	"platform.dev/platform/bots/zulip"
 	"platform.dev/platform/fixtures"
 	"platform.dev/platform/flowclient"
@@ -23,6 +24,7 @@ func quiet(dir string) Config {
 	free := 0
 	return Config{
 		Data: dir, Ports: PortChoice{Base: &free}, Templates: fixtures.Templates(),
+		Rate: bots.Rate{PerMinute: -1}, // one persona asks as fast as it is answered
 		Free: func() (int64, error) { return 8 << 30, nil }, Now: time.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 }

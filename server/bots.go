@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -17,9 +18,9 @@ import (
 	"platform.dev/platform/announcer"
 	"platform.dev/platform/bots"
 	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/bots/slack"
 	"platform.dev/platform/bots/zulip"
 	"platform.dev/platform/commands"
-	"platform.dev/platform/commands/all"
 	"platform.dev/platform/server/web"
 )
 
@@ -30,25 +31,29 @@ var botNames = []string{"platform", "walkthrough"}
 const announcing = "platform"
 
 // grants say which groups may do what; "*" is everything. Who is in none of
-// these groups may read. Denied unless granted.
+// these groups may read. Denied unless granted: developers promote, and take
+// back; who runs production closes it (locks, freezes) and goes back; what lifts
+// a gate (component:force, component:skip-soak) is for who owns the platform.
 var grants = bots.Grants{
 	"admins":             {"*"},
-	"platform-engineers": {"component:*", "lock:*", "walkthrough:*"},
-	"developers":         {"component:*", "lock:*", "walkthrough:*"},
-	"sres":               {"component:rollback", "lock:*"},
+	"platform-engineers": {"component:*", "lock:*", "project:freeze", "walkthrough:*"},
+	"developers":         {"component:promote", "component:rollback", "component:undo", "lock:*", "walkthrough:*"},
+	"sres":               {"component:rollback", "component:undo", "lock:*", "project:freeze"},
 }
+
+// Grants are who may ask what of the bots.
+func Grants() bots.Grants { return maps.Clone(grants) }
 
 // bot is one bot at work.
 type bot struct {
-	name    string
-	runtime *bots.Runtime
+	name      string
+	runtime   *bots.Runtime
+	elsewhere bool // it is signed in to another chat than the embedded one
 }
 
 // openBots makes a runtime for each bot that has credentials, and the announcer.
-func (r *rooms) openBots(_ context.Context, p *Platform) error {
-	registry, err := all.New(all.Deps{
-		Flow: r.controller, Fetch: fetch, Now: p.cfg.Now, Stream: StreamWalkthroughs,
-	})
+func (r *rooms) openBots(ctx context.Context, p *Platform) error {
+	registry, err := r.openCommands(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -56,16 +61,19 @@ func (r *rooms) openBots(_ context.Context, p *Platform) error {
 	if err != nil {
 		return err
 	}
+	tokens, err := slackTokens(p.cfg.Slack)
+	if err != nil {
+		return err
+	}
 	for _, name := range botNames {
-		rc, err := readRC(p.data.Path("chat", name+".zuliprc"))
-		if errors.Is(err, fs.ErrNotExist) {
-			r.notes = append(r.notes, fmt.Sprintf("bot %s has no credentials file %s: it does not answer", name, p.data.Path("chat", name+".zuliprc")))
-			continue
-		}
+		transport, err := r.openTransport(p, name, tokens, people)
 		if err != nil {
 			return err
 		}
-		b, err := r.newBot(p, name, rc, registry, people)
+		if transport == nil {
+			continue
+		}
+		b, err := r.newBot(p, name, transport, registry, people)
 		if err != nil {
 			return err
 		}
@@ -74,23 +82,48 @@ func (r *rooms) openBots(_ context.Context, p *Platform) error {
 	return r.openAnnouncer(p, people)
 }
 
-func (r *rooms) newBot(p *Platform, name string, rc zulip.RC, known bots.Commands, people *bots.People) (bot, error) {
+// openTransport signs a bot in: to Slack when there are tokens for it, else to
+// the embedded chat with its credentials file; nil when that is not there.
+func (r *rooms) openTransport(p *Platform, name string, tokens map[string]slack.Tokens, people *bots.People) (bots.Transport, error) {
+	if t, ok := tokens[name]; ok {
+		return r.openSlack(p, name, t, people)
+	}
+	rc, err := readRC(p.data.Path("chat", name+".zuliprc"))
+	if errors.Is(err, fs.ErrNotExist) {
+		r.notes = append(r.notes, fmt.Sprintf("bot %s has no credentials file %s: it does not answer", name, p.data.Path("chat", name+".zuliprc")))
+		return nil, nil //nolint:nilnil // a bot without credentials is left out
+	}
+	if err != nil {
+		return nil, err
+	}
 	transport, err := zulip.New(zulip.Config{
 		Site: rc.Site, Email: rc.Email, Key: rc.Key, Transport: web.Propagate(p.transport("chat")), Name: name, Cursor: r.store,
 		Principals: func(string) []int64 { return humans(r.accounts) },
-		Describe:   describe,
-		Now:        p.cfg.Now, Log: p.log.With("part", "bots"),
+		Describe:   describe, Reactions: p.cfg.Confirm.Reactions(),
+		Now: p.cfg.Now, Log: p.log.With("part", "bots"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.closing(transport.Close)
+	return transport, nil
+}
+
+func (r *rooms) newBot(p *Platform, name string, transport bots.Transport, known bots.Commands, people *bots.People) (bot, error) {
+	runtime, err := bots.New(bots.Config{
+		Bot: name, Transport: transport, Commands: tracedCommands{known, r.telemetry.provider("bots").Tracer("commands")}, Inbox: r.store, Outbox: r.store,
+		Directory: people, Policy: grants, Project: projectOfStream,
+		Confirm: p.cfg.Confirm, Questions: r.store, Auditor: decisions{r.store}, Rate: p.cfg.rate(), Observe: r.telemetry.commands.observe,
+		Now: p.cfg.Now, Log: p.log.With("part", "bots"),
 	})
 	if err != nil {
 		return bot{}, err
 	}
-	r.closing(transport.Close)
-	runtime, err := bots.New(bots.Config{
-		Bot: name, Transport: transport, Commands: tracedCommands{known, r.telemetry.provider("bots").Tracer("commands")}, Inbox: r.store, Outbox: r.store,
-		Directory: people, Policy: grants, Project: projectOfStream,
-		Now: p.cfg.Now, Log: p.log.With("part", "bots"),
-	})
-	return bot{name: name, runtime: runtime}, err
+	if err := r.telemetry.commands.watch(r.telemetry.registry, name, runtime); err != nil {
+		return bot{}, err
+	}
+	_, elsewhere := transport.(*slack.Transport)
+	return bot{name: name, runtime: runtime, elsewhere: elsewhere}, nil
 }
 
 // describe is the description of a stream that a bot makes: a project's.
@@ -131,11 +164,12 @@ func (r *rooms) openDirectory(p *Platform) (*bots.People, error) {
 }
 
 func (r *rooms) openAnnouncer(p *Platform, people *bots.People) (err error) {
-	path := p.data.Path("chat", announcing+".zuliprc")
-	_, missing := os.Stat(path)
-	r.announcing = missing == nil
+	i := slices.IndexFunc(r.bots, func(b bot) bool { return b.name == announcing })
+	r.announcing = i >= 0
 	if !r.announcing {
-		r.notes = append(r.notes, "announcements are skipped: there is no credentials file "+path)
+		r.notes = append(r.notes, "announcements are skipped: there is no credentials file "+p.data.Path("chat", announcing+".zuliprc"))
+	} else if r.bots[i].elsewhere {
+		people = people.In("slack") // who is mentioned is mentioned by their account there
 	}
 	r.announcer, err = announcer.New(announcer.Config{
 		Enabled: r.announcing, Events: r.store, Outbox: outbox{r}, Cursor: r.store,
@@ -224,9 +258,10 @@ func (p *Platform) behind(ctx context.Context) (int, error) {
 	return len(events), err
 }
 
-// Answers tells whether a bot listens; one without a credentials file does not.
+// Answers tells whether a bot listens in the embedded chat; one without a
+// credentials file does not, nor does one that is signed in to another chat.
 func (p *Platform) Answers(name string) bool {
-	return slices.ContainsFunc(p.rooms.bots, func(b bot) bool { return b.name == name })
+	return slices.ContainsFunc(p.rooms.bots, func(b bot) bool { return b.name == name && !b.elsewhere })
 }
 
 // Notes are sentences about what this start leaves out, for whoever started it.

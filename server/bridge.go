@@ -52,6 +52,18 @@ func (d deployer) Apply(ctx context.Context, dep controlplane.Deployment) (contr
 // Remove takes the deployment out of service.
 func (d deployer) Remove(ctx context.Context, name string) error { return d.runtime.Remove(ctx, name) }
 
+// ApplyCell hands the cell over.
+func (d deployer) ApplyCell(_ context.Context, c controlplane.Cell) error {
+	d.runtime.ApplyCell(runtime.Cell(c))
+	return nil
+}
+
+// RemoveCell has the cell forgotten.
+func (d deployer) RemoveCell(_ context.Context, name string) error {
+	d.runtime.RemoveCell(name)
+	return nil
+}
+
 // prober makes the URL check of a promotion.
 type prober struct{ client *http.Client }
 

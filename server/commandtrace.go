@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"platform.dev/platform/bots"
@@ -31,6 +32,10 @@ func (t tracedCommands) Parse(bot, text string) (commands.Call, error) {
 		ctx, span := t.tracer.Start(ctx, "@"+req.Bot+" "+req.Verb, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
 			attribute.String("origin", req.Key), attribute.String("persona", req.Who.Persona), attribute.String("project", req.Project)))
 		defer span.End()
+		req.Trace = traceparent(ctx)
+		if told, ok := reply.(interface{ Traced(id string) }); ok {
+			told.Traced(span.SpanContext().TraceID().String())
+		}
 		err := run(ctx, req, reply)
 		var refusal commands.Refusal
 		switch {
@@ -42,4 +47,11 @@ func (t tracedCommands) Parse(bot, text string) (commands.Call, error) {
 		return err
 	}
 	return call, nil
+}
+
+// traceparent is the W3C trace context of what ctx is traced in, empty where it is not.
+func traceparent(ctx context.Context) string {
+	header := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, header)
+	return header["traceparent"]
 }

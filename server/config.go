@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"platform.dev/platform/bots"
 	"platform.dev/platform/flowclient/store/sqlite"
 )
 
@@ -23,11 +24,36 @@ type Config struct {
 	MaxReviews int
 	// ReviewTTL is how long a review environment stays without activity on its pull request; 0: until it is closed.
 	ReviewTTL time.Duration
+	// DefaultSoak is the soak of projects that name none; 0: none is asked of them.
+	DefaultSoak time.Duration
+	// AllowSkipSoak lets people skip soak and URL check of a promotion, with a reason.
+	AllowSkipSoak bool
+	// CapacityMargin is the memory that capacity keeps free, in bytes; 0 is the default, 307Mi, below 0 none.
+	CapacityMargin int64
+	// Slack is a file of tokens by bot, mode 0600 (slack.OpenTokens): a bot that stands in it
+	// speaks and listens in Slack, and not in the embedded chat. Empty: none does.
+	Slack string
+	// Commands is a directory of programs that are commands of the bots (commands/exec), an absolute path. Empty: there are none.
+	Commands string
+	// Confirm says what people are asked to confirm before it is run; nil: only what is forced.
+	Confirm bots.Confirmations
+	// Rate is how much one person may ask of a bot; zero is bots.DefaultRate, below 0 a minute no limit.
+	Rate bots.Rate
+	// Kubernetes tells of the cells' quotas in place of the embedded runtime.
+	Kubernetes Kubernetes
 	// Free tells the memory that new work could use, in bytes; nil reads the machine's.
 	Free      func() (int64, error)
 	Committed sqlite.Committed // told of each durable write; nil in production
 	Now       func() time.Time
 	Log       *slog.Logger
+}
+
+// rate is what is given, else the default.
+func (c Config) rate() bots.Rate {
+	if c.Rate == (bots.Rate{}) {
+		return bots.DefaultRate
+	}
+	return c.Rate
 }
 
 // Domain is the name under which applications answer: <environment>-<project>.<Domain>.

@@ -16,6 +16,7 @@ import (
 	"platform.dev/platform/announcer"
 	"platform.dev/platform/bots"
 	"platform.dev/platform/bots/botstest"
+	"platform.dev/platform/bots/slack"
 	"platform.dev/platform/bots/zulip"
 	"platform.dev/platform/commands"
 	"platform.dev/platform/flowclient"
@@ -32,7 +33,9 @@ var (
 	_ flowclient.Runs      = (*store.Store)(nil)
 	_ bots.Inbox           = (*store.Store)(nil)
 	_ bots.Outbox          = (*store.Store)(nil)
+	_ bots.Questions       = (*store.Store)(nil)
 	_ announcer.Cursor     = (*store.Store)(nil)
+	_ slack.Threads        = (*store.Store)(nil)
 )
 
 func TestTheControllerKeepsItsContractOnTheEmbeddedParts(t *testing.T) {
@@ -50,6 +53,24 @@ func TestTheSQLStoreKeepsTheContractOfBots(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "flow.db")
 		var open *store.Store
 		reopen := func() botstest.Storage {
+			if open != nil {
+				require.NoError(t, open.Close())
+			}
+			var err error
+			open, err = store.Open(context.Background(), path, nil)
+			require.NoError(t, err)
+			return open
+		}
+		t.Cleanup(func() { require.NoError(t, open.Close()) })
+		return reopen(), reopen
+	})
+}
+
+func TestTheSQLStoreKeepsTheContractOfThreads(t *testing.T) {
+	botstest.Threads(t, func(t *testing.T) (botstest.ThreadStore, func() botstest.ThreadStore) {
+		path := filepath.Join(t.TempDir(), "flow.db")
+		var open *store.Store
+		reopen := func() botstest.ThreadStore {
 			if open != nil {
 				require.NoError(t, open.Close())
 			}
@@ -124,7 +145,7 @@ func (p *chatPeer) peer() *botstest.Peer {
 	return &botstest.Peer{
 		Connect: func() bots.Transport {
 			tr, err := zulip.New(zulip.Config{
-				Site: p.url, Email: p.bot.Email, Key: p.bot.APIKey, Name: "platform", Cursor: p.store,
+				Site: p.url, Email: p.bot.Email, Key: p.bot.APIKey, Name: "platform", Cursor: p.store, Reactions: true,
 				Principals: func(string) []int64 { return []int64{p.person.ID} },
 			})
 			require.NoError(p.t, err)
@@ -139,8 +160,13 @@ func (p *chatPeer) peer() *botstest.Peer {
 			require.NoError(p.t, err)
 			return strconv.FormatInt(id, 10)
 		},
-		Said:     p.said,
-		Lose:     func() { p.lose.Store(true) },
+		Said: p.said,
+		Lose: func() { p.lose.Store(true) },
+		React: func(id, emoji string) {
+			message, err := strconv.ParseInt(id, 10, 64)
+			require.NoError(p.t, err)
+			require.NoError(p.t, p.client.React(p.t.Context(), message, emoji, true))
+		},
 		Place:    commands.Place{Stream: "shop", Topic: "release"},
 		NewPlace: commands.Place{Stream: "garden", Topic: "builds"},
 		UserID:   strconv.FormatInt(p.person.ID, 10),

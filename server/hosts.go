@@ -28,13 +28,16 @@ func newDoors(p *Ports) map[string]*door {
 // transport reaches a surface without the network.
 func (p *Platform) transport(name string) *http.Transport { return p.doors[name].memory.Transport() }
 
-// guard puts the checks at the door of a surface before its handler: known
-// Hosts, no cross-origin writes, health. The surface answers to the loopback
-// names and to its own, <surface>.platform.localhost, which is what a caller
-// names in the Host header who reaches it through an alias of the host. The
-// gateway has its own checks: its Hosts are the applications'.
-func guard(surface string, h http.Handler) http.Handler {
-	return web.Hosts([]string{surface + hostAliases}, web.SameOrigin(web.Health(nil, h)))
+// guard is checked for a surface that is well while it answers at all.
+func guard(surface string, h http.Handler) http.Handler { return checked(surface, web.Health(nil, h)) }
+
+// checked puts the checks at the door of a surface before its handler, which
+// answers for its health itself: known Hosts, no cross-origin writes. The surface
+// answers to the loopback names and to its own, <surface>.platform.localhost,
+// which is what a caller names in the Host header who reaches it through an alias
+// of the host. The gateway has its own checks: its Hosts are the applications'.
+func checked(surface string, h http.Handler) http.Handler {
+	return web.Hosts([]string{surface + hostAliases}, web.SameOrigin(h))
 }
 
 // serve gives the parts that serve the named surfaces.

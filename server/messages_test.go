@@ -15,8 +15,10 @@ import (
 	"platform.dev/platform/announcer"
 	"platform.dev/platform/bots"
 	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/bots/slack"
 	"platform.dev/platform/commands"
 	"platform.dev/platform/commands/commandstest"
+	"platform.dev/platform/commands/exec"
 	"platform.dev/platform/commands/platform"
 	"platform.dev/platform/commands/walkthrough"
 )
@@ -29,10 +31,12 @@ var speakers = []struct {
 	samples func() []markup.Message
 }{
 	{"commands", "messages", commands.Catalogue},
+	{"commands/exec", "messages", exec.Catalogue},
 	{"commands/platform", "messages", platform.Catalogue},
 	{"commands/walkthrough", "messages", walkthrough.Catalogue},
 	{"announcer", "messages", announcer.Catalogue},
 	{"bots", "bots", bots.Catalogue},
+	{"bots/slack", "slack", slack.Catalogue},
 }
 
 func TestEveryMessageKindHasAGoldenInEachRenderingAndEveryGoldenAProducer(t *testing.T) {
@@ -60,9 +64,11 @@ func TestEveryMessageKindHasAGoldenInEachRenderingAndEveryGoldenAProducer(t *tes
 func TestNoMessageKindIsMissingFromItsCatalogue(t *testing.T) {
 	found := 0
 	for _, s := range speakers {
-		known := map[string]bool{}
+		known, roots := map[string]bool{}, map[string]bool{}
 		for _, m := range s.samples() {
 			known[m.Kind] = true
+			root, _, _ := strings.Cut(m.Kind, ".")
+			roots[root] = true
 		}
 		files, err := filepath.Glob(filepath.Join("..", s.dir, "*.go"))
 		require.NoError(t, err)
@@ -73,7 +79,7 @@ func TestNoMessageKindIsMissingFromItsCatalogue(t *testing.T) {
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 			require.NoError(t, err)
-			for _, kind := range kindsIn(file) {
+			for _, kind := range kindsIn(file, roots) {
 				found++
 				assert.True(t, known[kind], "%s says %q, which has no sample", name, kind)
 			}
@@ -82,8 +88,28 @@ func TestNoMessageKindIsMissingFromItsCatalogue(t *testing.T) {
 	assert.Greater(t, found, 30, "kinds that stand in the sources as literals")
 }
 
-// kindsIn are the message kinds that a file gives as literals: a field or an assignment Kind whose value has a dot.
-func kindsIn(file *ast.File) (kinds []string) {
+// makesMessages tells whether a file writes a message of its own: a literal markup.Message with a kind.
+func makesMessages(file *ast.File) (makes bool) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		of, ok := literal.Type.(*ast.SelectorExpr)
+		if !ok || of.Sel.Name != "Message" {
+			return true
+		}
+		if from, ok := of.X.(*ast.Ident); ok && from.Name == "markup" && len(literal.Elts) > 0 {
+			makes = true
+		}
+		return true
+	})
+	return makes
+}
+
+// kindsIn are the message kinds that a file gives as literals: a field or an
+// assignment Kind whose value has a dot, or an argument that begins as a kind does.
+func kindsIn(file *ast.File, roots map[string]bool) (kinds []string) {
 	add := func(value ast.Expr) {
 		literal, ok := value.(*ast.BasicLit)
 		if !ok || literal.Kind != token.STRING {
@@ -95,6 +121,16 @@ func kindsIn(file *ast.File) (kinds []string) {
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.CallExpr: // a kind that is handed to what makes the message
+			for _, arg := range n.Args {
+				literal, ok := arg.(*ast.BasicLit)
+				if !ok || !dotted.MatchString(strings.Trim(literal.Value, `"`)) {
+					continue
+				}
+				if root, _, _ := strings.Cut(strings.Trim(literal.Value, `"`), "."); roots[root] {
+					add(arg)
+				}
+			}
 		case *ast.KeyValueExpr:
 			if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Kind" {
 				add(n.Value)

@@ -114,6 +114,10 @@ func TestABuildIsATraceThatLinksToTheContextOfItsCommit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "POST /git/commit", asked.Spans[0].Name)
 	assert.Equal(t, asked.Spans[0].ID, head.Links[0].Span, "to the request that made the commit")
+	evidence, err := p.Flow().EvidenceOfFlow(t.Context(), commitTrace)
+	require.NoError(t, err)
+	assert.Contains(t, evidence.Services, asked.Spans[0].Service, "evidence of a trace tells which services took part")
+	assert.Empty(t, evidence.Notes)
 
 	p.stop()
 	again := start(t, config(t, dir))
@@ -219,6 +223,7 @@ func TestACommandInChatIsOneTrace(t *testing.T) {
 	p := start(t, config(t, t.TempDir()))
 	p.scaffold("shop")
 	p.outcome(p.say("developer", "shop", "release", "@**platform** promote shop"), time.Minute)
+	var id string
 	var found flowclient.Trace
 	p.eventually(10*time.Second, "the command's trace", func() bool {
 		var answer struct {
@@ -231,7 +236,8 @@ func TestACommandInChatIsOneTrace(t *testing.T) {
 		}
 		assert.Equal(t, "@platform promote", answer.Traces[0].RootTraceName)
 		var err error
-		found, err = p.telemetry().Trace(t.Context(), answer.Traces[0].TraceID)
+		id = answer.Traces[0].TraceID
+		found, err = p.telemetry().Trace(t.Context(), id)
 		require.NoError(t, err)
 		return true
 	})
@@ -241,6 +247,10 @@ func TestACommandInChatIsOneTrace(t *testing.T) {
 	}
 	assert.Contains(t, inside, "api: POST /api/v1/namespaces/{namespace}/releasebindings", "what the command had done belongs to it")
 	assert.Equal(t, "developer", found.Spans[0].Attributes["persona"])
+	evidence, err := p.Flow().EvidenceOfFlow(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, evidence.Intents, 1)
+	assert.Equal(t, "promote", evidence.Intents[0].Kind, "what was decided is found by the trace of who asked")
 }
 
 func TestThePlatformsOwnLogIsInTheLogStoreWithTheTracesIDs(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"platform.dev/platform/flowclient/gitea"
 	"platform.dev/platform/flowclient/openchoreo"
 	"platform.dev/platform/flowclient/store"
+	"platform.dev/platform/flowclient/telemetry"
 	"platform.dev/platform/flowclient/wire"
 	"platform.dev/platform/server/chat"
 	"platform.dev/platform/server/controlplane"
@@ -37,6 +38,9 @@ type rooms struct {
 	gateway  *gateway.Server
 	runtime  *runtime.Server
 	api      *controlplane.Server
+
+	dataPlane *web.Memory // where the runtime tells of its cells; nil: a cluster does
+	cells     flowclient.Cells
 
 	telemetry instruments
 	recorder  *recorder
@@ -70,6 +74,7 @@ func (r *rooms) open(ctx context.Context, p *Platform) error {
 		{"registry", r.openRegistry},
 		{"workflow engine", r.openWorkflow},
 		{"runtime", r.openRuntime},
+		{"data plane", r.openCells},
 		{"control plane", r.openControlPlane},
 		{"controller", r.openController},
 		{"recorder", r.openRecorder},
@@ -118,7 +123,7 @@ func (r *rooms) openStore(ctx context.Context, p *Platform) (err error) {
 
 func (r *rooms) openChat(ctx context.Context, p *Platform) (err error) {
 	r.chat, err = chat.New(ctx, chat.Config{
-		Path: p.data.Path("chat.db"), URL: p.ports.URL("chat"), Realm: "Platform",
+		Path: p.data.Path("chat.db"), URL: p.ports.URL("chat"), Realm: "Platform", OpenPages: true,
 		Committed: p.cfg.Committed, Now: p.cfg.Now, Log: p.log.With("part", "chat"),
 	})
 	if err != nil {
@@ -247,10 +252,15 @@ func (r *rooms) openController(ctx context.Context, p *Platform) (err error) {
 	if err != nil {
 		return err
 	}
+	observer := p.ports.URL("observer")
+	traces, err := telemetry.New(telemetry.Config{Tempo: observer, Loki: observer, Transport: p.transport("observer"), Log: p.log})
+	if err != nil {
+		return err
+	}
 	r.controller, err = flowclient.New(flowclient.Deps{
-		ControlPlane: r.plane, Git: r.repos, Cluster: host{free: p.cfg.Free}, Prober: newProber(),
-		Journal: r.store, Locks: r.store, Sightings: r.store, Runs: walks{r.store, r}, Traces: r.store,
-		Pulls: r.repos, Reviews: r.store, Applied: r.store, History: r.store,
+		ControlPlane: r.plane, Git: r.repos, Cluster: host{free: p.cfg.Free}, Cells: r.cells, Prober: newProber(),
+		Journal: r.store, Locks: r.store, Freezes: r.store, Sightings: r.store, Runs: walks{r.store, r}, Traces: r.store,
+		Pulls: r.repos, Reviews: r.store, Applied: r.store, History: r.store, Standings: r.store, Telemetry: traces,
 		Templates: p.cfg.Templates, Settings: r.settings(p), Noted: r.noted, Now: p.cfg.Now, Log: p.log.With("part", "controller"),
 	})
 	if err != nil {
@@ -258,12 +268,13 @@ func (r *rooms) openController(ctx context.Context, p *Platform) (err error) {
 	}
 	handler, err := flow.New(flow.Config{
 		Flow: r.controller, Token: r.tokens.flow, WebhookSecret: r.tokens.hooks, Deliveries: r.store,
-		Pushed: r.pushed, Now: p.cfg.Now, Log: p.log.With("part", "flow"),
+		Pushed: r.pushed, Generation: r.controller.Generation,
+		Health: func() error { return errors.Join(r.controller.Health(p.cfg.Now()), r.deaf(p.cfg.Now())) }, Now: p.cfg.Now, Log: p.log.With("part", "flow"),
 	})
 	if err != nil {
 		return err
 	}
-	p.doors["flow"].handler = guard("flow", handler.Handler())
+	p.doors["flow"].handler = checked("flow", handler.Handler())
 	return nil
 }
 
@@ -281,8 +292,13 @@ func (r *rooms) settings(p *Platform) flowclient.Settings {
 		ModuleRef: "#main",
 		Floors:    flowclient.DefaultFloors(),
 
+		Watched:    true, // every write of the embedded control plane is told to changed
 		MaxReviews: p.cfg.MaxReviews,
 		ReviewTTL:  p.cfg.ReviewTTL,
+
+		DefaultSoak:    p.cfg.DefaultSoak,
+		AllowSkipSoak:  p.cfg.AllowSkipSoak,
+		CapacityMargin: p.cfg.CapacityMargin,
 	}
 }
 

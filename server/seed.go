@@ -75,7 +75,7 @@ func worldObjects(templates fs.FS) ([]flowclient.Object, error) {
 			objects = append(objects, o)
 		}
 	}
-	order := []flowclient.Kind{flowclient.KindEnvironment, flowclient.KindDeploymentPipeline, flowclient.KindClusterWorkflow, flowclient.KindClusterComponentType}
+	order := []flowclient.Kind{flowclient.KindEnvironment, flowclient.KindDeploymentPipeline, flowclient.KindClusterProjectType, flowclient.KindClusterWorkflow, flowclient.KindClusterComponentType}
 	slices.SortStableFunc(objects, func(a, b flowclient.Object) int {
 		return slices.Index(order, a.Kind) - slices.Index(order, b.Kind)
 	})

@@ -160,7 +160,7 @@ func (p *Platform) start(ctx context.Context, l *layers) error {
 	// answered, and then all doors are closed together, so that slow clients
 	// are waited for once.
 	l.next("doors", p.serve("observer", "registry", "chat", "git", "api", "workflow")...)
-	l.next("planes", part{"chat", r.chat.Run}, part{"workflow", r.workflow.Run}, part{"runtime", r.runtime.Run})
+	l.next("planes", append(r.serveCells(p), part{"chat", r.chat.Run}, part{"workflow", r.workflow.Run}, part{"runtime", r.runtime.Run})...)
 	if err := r.seed(ctx, p.cfg.Templates); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}

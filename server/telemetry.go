@@ -38,6 +38,7 @@ type instruments struct {
 	observer   *observer.Server
 	registry   *prometheus.Registry
 	requests   *web.Requests
+	commands   *commandMetrics
 	elsewhere  *said // nil where no receiver is configured
 	embedded   *said
 	processors []sdktrace.SpanProcessor // of the two, the observer's last
@@ -65,6 +66,9 @@ func (r *rooms) openTelemetry(ctx context.Context, p *Platform) (err error) {
 	r.closing(t.close)
 	t.registry = prometheus.NewRegistry()
 	if t.requests, err = web.NewRequests(t.registry); err != nil {
+		return err
+	}
+	if t.commands, err = newCommandMetrics(t.registry); err != nil {
 		return err
 	}
 	return errors.Join(t.registry.Register(collectors.NewGoCollector()),

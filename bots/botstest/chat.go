@@ -25,6 +25,8 @@ type Said struct {
 	At        time.Time
 	Edits     int
 	Reactions []string // in alphabetical order
+
+	press *bots.Press // a press is no message: it stands here for its order alone
 }
 
 // Fault is what goes wrong with one call to a Chat.
@@ -117,6 +119,11 @@ func (c *Chat) Said(place commands.Place) []Said {
 
 // All is everything that was said, in order.
 func (c *Chat) All() []Said {
+	return slices.DeleteFunc(c.happened(), func(s Said) bool { return s.press != nil })
+}
+
+// happened is everything that was said and pressed, in order.
+func (c *Chat) happened() []Said {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make([]Said, len(c.said))
@@ -183,6 +190,7 @@ var (
 	_ bots.Editor    = (*Account)(nil)
 	_ bots.Reactor   = (*Account)(nil)
 	_ bots.Finder    = (*Account)(nil)
+	_ bots.Linker    = (*Account)(nil)
 )
 
 // Connect signs a bot in. With life given, a dead process reaches nothing.
@@ -194,12 +202,12 @@ func (c *Chat) Connect(bot string, life *Mortal) *Account {
 func (a *Account) Run(ctx context.Context, sink func(context.Context, bots.Heard) error) error {
 	for next := 0; ctx.Err() == nil; {
 		changed := a.chat.Changed()
-		all := a.chat.All()
+		all := a.chat.happened()
 		a.chat.mu.Lock()
 		down := a.chat.down
 		a.chat.mu.Unlock()
 		for ; next < len(all) && !down && ctx.Err() == nil; next++ {
-			if all[next].Text != "" && sink(ctx, a.heard(all[next])) != nil {
+			if (all[next].Text != "" || all[next].press != nil) && sink(ctx, a.heard(all[next])) != nil {
 				break // not recorded, so it comes again
 			}
 		}
@@ -217,11 +225,18 @@ func (a *Account) Run(ctx context.Context, sink func(context.Context, bots.Heard
 
 // heard is what a message is to the bot.
 func (a *Account) heard(s Said) bots.Heard {
-	return bots.Heard{
+	h := bots.Heard{
 		Key: "test:" + a.bot + ":" + s.ID, ID: s.ID, Text: s.Text, UserID: s.From, ChatID: "test:" + s.From,
-		Name: "User " + s.From, Place: s.Place, Link: "http://chat.test/" + s.ID, At: s.At,
+		Name: "User " + s.From, Place: s.Place, Link: a.Link(s.Place, s.ID), At: s.At, Press: s.press,
 	}
+	if s.press != nil {
+		h.Key, h.ID, h.Link = "test:"+a.bot+":press:"+s.ID, s.press.On, a.Link(s.Place, s.press.On)
+	}
+	return h
 }
+
+// Link is a message's address.
+func (a *Account) Link(_ commands.Place, id string) string { return "http://chat.test/" + id }
 
 // Send posts a message.
 func (a *Account) Send(ctx context.Context, out bots.Outgoing) (id string, err error) {

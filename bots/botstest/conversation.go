@@ -3,6 +3,7 @@ package botstest
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func Converse(t testing.TB, bot string, router bots.Commands, change ...func(*bo
 	t.Helper()
 	c := &Conversation{t: t, Chat: NewChat(nil), Store: NewStore(), Place: commands.Place{Stream: "shop", Topic: "talk"}}
 	cfg := bots.Config{
-		Bot: bot, Transport: c.Chat.Connect(bot, nil), Commands: router, Inbox: c.Store, Outbox: c.Store,
+		Bot: bot, Transport: c.Chat.Connect(bot, nil), Commands: router, Inbox: c.Store, Outbox: c.Store, Questions: c.Store, Auditor: c.Store,
 		Directory: Everybody{"admins"}, Policy: bots.Grants{"admins": {"*"}}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, f := range change {
@@ -89,4 +90,16 @@ func (c *Chat) Await(t testing.TB, id string) (reaction string) {
 			t.Fatalf("message %s (%q) has no outcome after %s; reactions %v", id, s.Text, Patience, s.Reactions)
 		}
 	}
+}
+
+// Code is the code under a question that a bot asks; "" when the message asks none.
+func Code(m markup.Message) string {
+	for _, b := range m.Blocks {
+		for _, s := range b.Spans {
+			if _, code, ok := strings.Cut(s.Text, " confirm "); ok && s.Kind == markup.SpanCode {
+				return code
+			}
+		}
+	}
+	return ""
 }

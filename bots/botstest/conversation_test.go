@@ -40,6 +40,48 @@ func TestAConversation(t *testing.T) {
 	assert.Equal(t, bots.ReactionFailed, reaction)
 }
 
+// paint is a command of somebody's own that tells what it would do, and is asked about when it is forced.
+func paint(colour *string) commands.Command {
+	c := commands.Typed(commands.Command{
+		Bot: "platform", Verb: "paint", Summary: "paint the shed", Examples: []string{"paint red --force"}, Effect: commands.Write, Action: "shed:paint",
+	}, func(ctx context.Context, req commands.Request, args *paintArgs, reply commands.Reply) error {
+		*colour = args.Colour
+		return reply.Answer(ctx, markup.Message{Kind: "paint.done", Status: markup.Done, Title: markup.Spans(markup.T("painted it "), markup.F(args.Colour))})
+	})
+	return commands.Planned(c, func(_ context.Context, _ commands.Request, args *paintArgs) (commands.Plan, error) {
+		return commands.Plan{
+			Message:     markup.Message{Kind: "paint.plan", Title: markup.Spans(markup.T("would paint it "), markup.F(args.Colour))},
+			Fingerprint: *colour + " to " + args.Colour,
+		}, nil
+	})
+}
+
+type paintArgs struct {
+	Colour string `arg:"" help:"Which."`
+	Force  bool   `help:"Over wet paint."`
+}
+
+func (a *paintArgs) Forced() bool { return a.Force }
+
+func TestAConversationAboutSomethingThatIsConfirmed(t *testing.T) {
+	colour := "green"
+	registry, err := commands.NewRegistry(paint(&colour))
+	require.NoError(t, err)
+	c := botstest.Converse(t, "platform", registry)
+	said, reaction := c.Ask("10", "paint red --force")
+	require.Len(t, said, 1)
+	assert.Equal(t, bots.ReactionAsked, reaction)
+	assert.Contains(t, markup.Plain(said[0]), "would paint it red")
+	assert.Equal(t, "green", colour)
+
+	said, reaction = c.Ask("10", "confirm "+botstest.Code(said[0]))
+	assert.Equal(t, bots.ReactionDone, reaction)
+	require.Len(t, said, 1)
+	assert.Equal(t, "✓ painted it red", markup.Plain(said[0]))
+	assert.Equal(t, "red", colour)
+	assert.Empty(t, botstest.Code(said[0]))
+}
+
 func TestAMortalKeepsItsLastWriteAndNoneAfter(t *testing.T) {
 	store := botstest.NewStore()
 	m := botstest.NewMortal(store, 2)

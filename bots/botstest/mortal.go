@@ -13,6 +13,7 @@ import (
 type Storage interface {
 	bots.Inbox
 	bots.Outbox
+	bots.Questions
 }
 
 // ErrDead is what everything answers once a Mortal has died.
@@ -120,4 +121,33 @@ func (m *Mortal) Later(ctx context.Context, id int64, until time.Time, why strin
 // Drop counts as "drop".
 func (m *Mortal) Drop(ctx context.Context, id int64, why string, at time.Time) error {
 	return m.Write("drop", func() error { return m.Storage.Drop(ctx, id, why, at) })
+}
+
+// Ask counts as "ask".
+func (m *Mortal) Ask(ctx context.Context, id, bot string, payload []byte, until time.Time) error {
+	return m.Write("ask", func() error { return m.Storage.Ask(ctx, id, bot, payload, until) })
+}
+
+// Shown counts as "shown".
+func (m *Mortal) Shown(ctx context.Context, id, message string) error {
+	return m.Write("shown", func() error { return m.Storage.Shown(ctx, id, message) })
+}
+
+// Conclude counts as "conclude".
+func (m *Mortal) Conclude(ctx context.Context, id, by, outcome string, at time.Time) (ok bool, err error) {
+	err = m.Write("conclude", func() error {
+		ok, err = m.Storage.Conclude(ctx, id, by, outcome, at)
+		return err
+	})
+	return ok, err
+}
+
+// Decided counts as "decided"; a storage that keeps no decisions drops it.
+func (m *Mortal) Decided(ctx context.Context, d bots.Decision) error {
+	return m.Write("decided", func() error {
+		if a, ok := m.Storage.(bots.Auditor); ok {
+			return a.Decided(ctx, d)
+		}
+		return nil
+	})
 }

@@ -1,8 +1,10 @@
 // Package botstest is the kit for testing bots and what they stand on: an
-// in-memory Store, a Chat with faults to inject, a Conversation to hold with a
-// bot's commands, and the contract suites that every store and every transport passes.
+// in-memory Store, a Chat with faults to inject, a Slack over HTTP and
+// websockets with faults of its own, a Conversation to hold with a bot's
+// commands, Recordings to replay, and the contract suites that every store and
+// every transport passes.
 //
-// It knows nothing of any real chat or database.
+// It knows nothing of any transport's code, nor of any database.
 package botstest
 
 import (
@@ -16,18 +18,24 @@ import (
 	"platform.dev/platform/bots"
 )
 
-// Store is an Inbox and an Outbox in memory. It keeps the promises of the
+// Store is an Inbox, an Outbox, Questions and an Auditor in memory. It keeps the promises of the
 // interfaces, passes the suite Stores, and outlives any Runtime that is run over it.
 type Store struct {
 	mu      sync.Mutex
 	heard   []*heard
 	cursors map[string]string
+	threads map[[2]string]string // channel and topic -> root
 	rows    []*Row
+
+	asked   []*asked
+	decided []bots.Decision
 }
 
 var (
-	_ bots.Inbox  = (*Store)(nil)
-	_ bots.Outbox = (*Store)(nil)
+	_ bots.Inbox     = (*Store)(nil)
+	_ bots.Outbox    = (*Store)(nil)
+	_ bots.Questions = (*Store)(nil)
+	_ bots.Auditor   = (*Store)(nil)
 )
 
 type heard struct {
@@ -51,7 +59,7 @@ type Row struct {
 }
 
 // NewStore makes an empty store.
-func NewStore() *Store { return &Store{cursors: map[string]string{}} }
+func NewStore() *Store { return &Store{cursors: map[string]string{}, threads: map[[2]string]string{}} }
 
 // Hear is Inbox.Hear.
 func (s *Store) Hear(_ context.Context, key string, at time.Time, payload []byte) (bool, error) {

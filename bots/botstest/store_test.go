@@ -12,3 +12,10 @@ func TestTheStoreInMemoryKeepsTheContract(t *testing.T) {
 		return s, func() botstest.Storage { return s }
 	})
 }
+
+func TestTheStoreInMemoryKeepsTheContractOfThreads(t *testing.T) {
+	botstest.Threads(t, func(*testing.T) (botstest.ThreadStore, func() botstest.ThreadStore) {
+		s := botstest.NewStore()
+		return s, func() botstest.ThreadStore { return s }
+	})
+}

@@ -49,6 +49,8 @@ var storeContract = []struct {
 	{"the first attempt is kept until a delivery", tries},
 	{"a dropped row is owed again only once it is revised", dropped},
 	{"a bot sees its own rows alone", ownRows},
+	{"a question is asked once, by its bot, and survives a restart", asksOnce},
+	{"a question tells what shows it, and who settled it first", settlesOnce},
 }
 
 func heardOnce(t *testing.T, s *storeCase) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,11 +29,20 @@ type Peer struct {
 	Said func(place commands.Place) []Posted
 	// Lose makes the chat carry the next post out and lose its answer; nil where that cannot be arranged.
 	Lose func()
+	// React puts the person's reaction on a message; nil where that cannot be arranged.
+	React func(id, emoji string)
+	// Away waits until the chat has noticed that the bot is gone; nil where that is at once.
+	Away func()
+	// Repeats says that the chat may bring a message again, under its key, as
+	// whoever records by key is to drop; in a check it is heard once all the same.
+	Repeats bool
 
 	Place    commands.Place // where Say posts
 	NewPlace commands.Place // a place that does not exist yet
 	UserID   string         // the person
 	Name     string         // the person's name
+
+	heard sync.Map // keys
 }
 
 // Posted is a message as somebody reads it in the chat.
@@ -63,10 +73,11 @@ var transportContract = []struct {
 	{"what was posted is found by another process, and what was not is not", finds},
 	{"a post whose answer was lost is found", findsLost},
 	{"a message too long for one is posted whole, found and edited", postsLong},
+	{"a reaction to a message of the bot's own is heard as a press of it", hearsReactions},
 }
 
 // listen runs a transport until the test ends or stop is called.
-func listen(t *testing.T, tr bots.Transport, take func(bots.Heard) error) (heard chan bots.Heard, stop func()) {
+func (p *Peer) listen(t *testing.T, tr bots.Transport, take func(bots.Heard) error) (heard chan bots.Heard, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	heard = make(chan bots.Heard, 100)
@@ -78,7 +89,9 @@ func listen(t *testing.T, tr bots.Transport, take func(bots.Heard) error) (heard
 					return err
 				}
 			}
-			heard <- h
+			if _, known := p.heard.LoadOrStore(h.Key, true); !known || !p.Repeats {
+				heard <- h
+			}
 			return nil
 		})
 	}()
@@ -118,7 +131,7 @@ func (p *Peer) quiet(t *testing.T, heard chan bots.Heard) {
 }
 
 func hearsMention(t *testing.T, p *Peer) {
-	heard, _ := listen(t, p.Connect(), nil)
+	heard, _ := p.listen(t, p.Connect(), nil)
 	id := p.Say(true, "status shop")
 	h := next(t, heard)
 	require.Equal(t, id, h.ID)
@@ -135,7 +148,7 @@ func hearsMention(t *testing.T, p *Peer) {
 
 func hearsNothingElse(t *testing.T, p *Peer) {
 	tr := p.Connect()
-	heard, _ := listen(t, tr, nil)
+	heard, _ := p.listen(t, tr, nil)
 	p.Say(true, "first")
 	next(t, heard)
 	p.Say(false, "good morning")
@@ -145,15 +158,18 @@ func hearsNothingElse(t *testing.T, p *Peer) {
 }
 
 func hearsLater(t *testing.T, p *Peer) {
-	heard, stop := listen(t, p.Connect(), nil)
+	heard, stop := p.listen(t, p.Connect(), nil)
 	p.Say(true, "before")
 	next(t, heard)
 	stop()
+	if p.Away != nil {
+		p.Away()
+	}
 	var want []string
 	for i := range 5 {
 		want = append(want, p.Say(true, fmt.Sprintf("away %d", i)))
 	}
-	heard, _ = listen(t, p.Connect(), nil)
+	heard, _ = p.listen(t, p.Connect(), nil)
 	var got []string
 	for range want {
 		got = append(got, next(t, heard).ID)
@@ -164,7 +180,7 @@ func hearsLater(t *testing.T, p *Peer) {
 
 func hearsAgain(t *testing.T, p *Peer) {
 	failures := 2
-	heard, _ := listen(t, p.Connect(), func(bots.Heard) error {
+	heard, _ := p.listen(t, p.Connect(), func(bots.Heard) error {
 		if failures > 0 {
 			failures--
 			return errors.New("the disk is full")
@@ -329,6 +345,29 @@ func postsLong(t *testing.T, p *Peer) {
 			require.NotContains(t, s.Text, "line 599")
 		}
 	}
+}
+
+func hearsReactions(t *testing.T, p *Peer) {
+	if p.React == nil {
+		return
+	}
+	tr := p.Connect()
+	heard, _ := p.listen(t, tr, nil)
+	theirs := p.Say(true, "status shop")
+	next(t, heard)
+	id, err := tr.Send(t.Context(), bots.Outgoing{Key: "k", Place: p.Place, Message: line("go on?")})
+	require.NoError(t, err)
+	p.React(theirs, bots.ReactionDone)
+	p.React(id, bots.ReactionDone)
+	h := next(t, heard)
+	require.Equal(t, &bots.Press{On: id, Emoji: bots.ReactionDone}, h.Press)
+	require.Empty(t, h.Text)
+	require.Equal(t, id, h.ID)
+	require.Equal(t, p.UserID, h.UserID)
+	require.Equal(t, p.Name, h.Name)
+	require.Equal(t, p.Place, h.Place)
+	require.Contains(t, h.Key, ":reaction:")
+	p.quiet(t, heard)
 }
 
 // reactions are the emoji on a message.

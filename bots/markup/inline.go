@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"net/url"
 	"regexp"
 	"strings"
 )
@@ -26,9 +25,15 @@ var formats = regexp.MustCompile("[*`~\\[\\]<\\\\]|\\$\\$|@_" + // emphasis, cod
 	`|://|(?i:www\.|mailto:)|[\pL\pN]\.\pL{2,}` + // addresses, with and without a scheme
 	`|:(?:[\w+-]*[A-Za-z_][\w+-]*|\+1|-1|100|1234):|&#?\w+;`) // emoji (not the time 09:00-17:00), entities
 
+// forms tells whether a chat would format, link or turn something within a word. Most words have none of the marks.
+func forms(word string) bool {
+	return strings.ContainsAny(word, "*`~[]<\\$_:.&") && formats.MatchString(word)
+}
+
 // begins finds what starts a list, a quote, a heading, a rule, a table or a
-// widget (/me, /poll, /todo) when it is the first word of a line.
-var begins = regexp.MustCompile(`^(?:[-+]$|[-=]{2,}|>|#+$|/|\||\d+[.)]$)`)
+// widget (/me, /poll, /todo) when it is the first word of a line. (A quote's
+// mark is looked for as Slack gets it, too.)
+var begins = regexp.MustCompile(`^(?:[-+=]$|[-=]{2,}|>|&gt;|#+$|/|\||\d+[.)]$)`)
 
 // atoms renders a line as pieces; the line may be broken before any piece that begins with a space.
 func (d dialect) atoms(spans []Span) []string {
@@ -39,20 +44,45 @@ func (d dialect) atoms(spans []Span) []string {
 		run.Reset()
 	}
 	for _, s := range spans {
-		if s.Kind == SpanText || s.Kind == SpanForeign {
-			run.WriteString(s.Text)
+		text, address, formed := d.worded(s)
+		if !formed {
+			run.WriteString(text)
 			continue
 		}
 		flush()
-		w.add(w.formed(s))
+		w.add(w.formed(s, address))
+		run.WriteString(text)
 	}
 	flush()
 	return w.out
 }
 
+// worded tells whether a span has a form of its own in this dialect. If not,
+// text is all of it; if so, text is the words that stand behind the form, and
+// address a link's, as it is written.
+func (d dialect) worded(s Span) (text, address string, formed bool) {
+	switch s.Kind {
+	case SpanCode, SpanBold, SpanTopic:
+		return "", "", true
+	case SpanMention:
+		if d.mention(s.User) != "" {
+			return "", "", true
+		}
+	case SpanLink:
+		if address, ok := safeURL(s.URL); ok {
+			_, rest := labelled(s.Text)
+			return rest, address, true
+		}
+	}
+	return s.Text, "", false
+}
+
 // line renders a line, broken where it exceeds the budget.
-func (d dialect) line(spans []Span) []string {
-	return breakLine(d.atoms(spans), lineBudget)
+func (d dialect) line(spans []Span) []string { return d.lines(spans, lineBudget) }
+
+// lines is line with another budget.
+func (d dialect) lines(spans []Span, budget int) []string {
+	return breakLine(d.atoms(spans), budget)
 }
 
 // breakLine joins atoms into lines of at most budget UTF-16 units, which are
@@ -118,36 +148,37 @@ func (w *writer) words(text string) []string {
 	lead := "" // the space before the run of coded words
 	flush := func() {
 		if len(coded) > 0 {
-			for i, piece := range cut(strings.Join(coded, " "), 400) {
-				if i > 0 {
-					lead = ""
-				}
-				out = append(out, lead+w.code(piece))
-			}
+			out = append(out, w.coded(strings.Join(coded, " "), lead)...)
 			coded = nil
 		}
 	}
 	space := ""
 	first := w.start
-	for i, word := range strings.Split(text, " ") {
-		if i > 0 {
+	begun := false
+	for word := range strings.SplitSeq(text, " ") {
+		if begun {
 			space = " "
 		}
+		begun = true
 		if word == "" { // several spaces are one
 			continue
 		}
-		if formats.MatchString(word) || (first && begins.MatchString(word)) {
+		if forms(word) || (first && begins.MatchString(word)) {
 			if len(coded) == 0 {
 				lead = space
 			}
 			coded = append(coded, word)
 		} else {
 			flush()
-			for j, piece := range cut(word, 400) {
-				if j > 0 {
-					space = ""
+			if len(word) <= 400 { // and so of no more code points
+				out = append(out, space+w.plain(word))
+			} else {
+				for j, piece := range cut(word, 400) {
+					if j > 0 {
+						space = ""
+					}
+					out = append(out, space+w.plain(piece))
 				}
-				out = append(out, space+w.plain(piece))
 			}
 		}
 		first = false
@@ -159,67 +190,20 @@ func (w *writer) words(text string) []string {
 	return out
 }
 
-// formed renders a span that has a form of its own.
-func (w *writer) formed(s Span) []string {
-	switch s.Kind {
-	case SpanCode:
-		var out []string
-		for _, piece := range cut(visible(s.Text), 400) {
-			if piece != "" {
-				out = append(out, w.code(piece))
-			}
+// coded renders a text as code spans, each after the space that stood before it; the first after lead.
+func (w *writer) coded(text, lead string) []string {
+	var out []string
+	for _, piece := range cut(text, 400) {
+		if shown := w.code(piece); shown != "" {
+			out = append(out, lead+shown)
 		}
-		return out
-	case SpanBold:
-		var out []string
-		for _, piece := range cut(visible(s.Text), 300) {
-			inner := strings.Join(breakFree(w.words(piece)), "")
-			trimmed := strings.TrimSpace(inner)
-			if trimmed == "" {
-				out = append(out, inner)
-				continue
-			}
-			before, after, _ := strings.Cut(inner, trimmed)
-			out = append(out, before+w.bold(trimmed)+after)
+		lead = ""
+		if strings.HasSuffix(piece, " ") {
+			lead = " "
 		}
-		return out
-	case SpanLink:
-		address, ok := safeURL(s.URL)
-		text := strings.TrimSpace(visible(s.Text))
-		if !ok {
-			return w.words(text)
-		}
-		if text == "" {
-			text = s.URL
-		}
-		label, rest := text, ""
-		if pieces := cut(text, maxLabel); len(pieces) > 1 {
-			label, rest = pieces[0], text[len(pieces[0]):]
-		}
-		return append([]string{w.link(w.label(label), address)}, w.words(rest)...)
-	case SpanMention:
-		if m := w.mention(s.User); m != "" {
-			if n := len(w.out); n > 0 && !strings.HasSuffix(w.out[n-1], " ") && !strings.HasSuffix(w.out[n-1], "(") {
-				m = " " + m // a chat reads a mention only after a space or a bracket
-			}
-			return []string{m}
-		}
-		return w.words(s.Text)
 	}
-	if s.Kind == SpanTopic {
-		if w.topic != nil && plainName.MatchString(s.Stream) && plainName.MatchString(s.Text) {
-			return []string{w.topic(s.Stream, s.Text)}
-		}
-		return []string{w.code(visible(place(s)))}
-	}
-	return w.words(s.Text)
+	return out
 }
-
-// plainName is a stream's or topic's name without a character that ends or changes a link.
-var plainName = regexp.MustCompile(`^[\pL\pN][\pL\pN ._-]{0,59}$`)
-
-// place writes a topic for chats that have no links to topics.
-func place(s Span) string { return "#" + s.Stream + " > " + s.Text }
 
 // breakFree keeps two neighbouring code spans of one text apart.
 func breakFree(atoms []string) []string {
@@ -229,33 +213,4 @@ func breakFree(atoms []string) []string {
 		}
 	}
 	return atoms
-}
-
-// The longest address shown as a link, in bytes as the longest of the dialects
-// writes it, and the most code points of its text; a longer text goes on beside the link.
-const (
-	maxURL   = 1500
-	maxLabel = 100
-)
-
-// safeURL checks that an address is http or https with a host, and writes it
-// so that no chat's link syntax can end early in it.
-func safeURL(address string) (string, bool) {
-	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
-		return "", false
-	}
-	var b strings.Builder
-	for _, c := range []byte(u.String()) {
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("()<>|*`\\\"'^{}@~$", c) >= 0 {
-			const hex = "0123456789ABCDEF"
-			b.WriteByte('%')
-			b.WriteByte(hex[c>>4])
-			b.WriteByte(hex[c&15])
-			continue
-		}
-		b.WriteByte(c)
-	}
-	written := b.String()
-	return written, len(written)+4*strings.Count(written, "&") <= maxURL
 }

@@ -89,6 +89,7 @@ const (
 	BlockCode    BlockKind = "code"    // Lang, Lines
 	BlockLog     BlockKind = "log"     // Spans (caption), Lines: program output, always foreign
 	BlockSpoiler BlockKind = "spoiler" // Spans (header), Blocks: folded away until opened
+	BlockActions BlockKind = "actions" // Buttons: shown where the chat has them, and nothing elsewhere
 )
 
 // Block is one piece of a message's body. Build it with the functions below.
@@ -101,6 +102,25 @@ type Block struct {
 	Lang   string     `json:"lang,omitempty"`
 	Lines  []string   `json:"lines,omitempty"`
 	Blocks []Block    `json:"blocks,omitempty"`
+
+	Buttons []Button `json:"buttons,omitempty"`
+}
+
+// ButtonStyle is how much a button stands out.
+type ButtonStyle string
+
+// The styles of a button. The zero value is an ordinary one.
+const (
+	Primary ButtonStyle = "primary" // what the message expects
+	Danger  ButtonStyle = "danger"  // what cannot be taken back
+)
+
+// Button is something to press under a message. A chat without buttons shows
+// none, so the message's own words must say how to answer otherwise.
+type Button struct {
+	Text  string      `json:"text"`            // 1 to 75 code points, treated as foreign; a longer one ends in an ellipsis
+	Value string      `json:"value"`           // what pressing it says: opaque, 1 to 100 bytes; a button with another is left out
+	Style ButtonStyle `json:"style,omitempty"` // "", Primary or Danger
 }
 
 // Field is a name with a value on one line.
@@ -146,3 +166,6 @@ func Log(caption []Span, lines []string) Block {
 func Spoiler(header []Span, blocks ...Block) Block {
 	return Block{Kind: BlockSpoiler, Spans: header, Blocks: blocks}
 }
+
+// Actions is a row of buttons. It must not be the only place that tells how to answer.
+func Actions(buttons ...Button) Block { return Block{Kind: BlockActions, Buttons: buttons} }

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/slack-go/slack"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -62,6 +64,8 @@ func samples() []markup.Message {
 				markup.List(markup.Spans(markup.T("first")), markup.Spans(markup.T("second"))),
 				markup.Code("sh", "git push origin main", "echo done"),
 				markup.Spoiler(markup.Spans(markup.T("Log of "), markup.C("test")), markup.Log(markup.Spans(markup.T("last 2 lines of "), markup.C("test")), []string{"checking index.html", "ok"})),
+				markup.Log(markup.Spans(markup.T("last line of "), markup.C("build")), []string{"ok"}),
+				markup.Actions(markup.Button{Text: "Promote", Value: "plan-1 yes", Style: markup.Primary}, markup.Button{Text: "Force it", Value: "plan-1 force", Style: markup.Danger}, markup.Button{Text: "Leave it", Value: "plan-1 no"}),
 			},
 		},
 		{
@@ -69,6 +73,7 @@ func samples() []markup.Message {
 			Blocks: []markup.Block{
 				markup.List(items...), markup.Fields(fields...), markup.Table([]string{"code", "bold", "link"}, rows...), markup.Code("spoiler", lines...),
 				markup.Spoiler(markup.Spans(markup.F("`~ @**all** [a](http://b.example) "), markup.C(":skull:")), markup.Log(markup.Spans(markup.F("@**all**")), lines)),
+				markup.Actions(markup.Button{Text: hostile[0], Value: hostile[1], Style: "loud"}, markup.Button{Text: "unpressable", Value: strings.Repeat("x", 101)}, markup.Button{Value: "wordless"}, markup.Button{Text: "valueless"}),
 			},
 		},
 	}
@@ -79,10 +84,115 @@ func TestEverySpanAndBlockInEveryRendering(t *testing.T) {
 		t.Run(m.Kind, func(t *testing.T) {
 			golden(t, m.Kind+".zulip.md", strings.Join(markup.Zulip(m), "\n<<< next message >>>\n")+"\n")
 			golden(t, m.Kind+".slack.json", slackJSON(t, m))
+			golden(t, m.Kind+".slack-basic.txt", basicWords(m)+"\n")
 			golden(t, m.Kind+".terminal.txt", markup.Terminal(m, 80, true)+"\n")
 			golden(t, m.Kind+".plain.txt", markup.Plain(m)+"\n")
 		})
 	}
+}
+
+// basicWords is what a workspace that refuses the newer blocks is sent, one line for each block.
+func basicWords(m markup.Message) string {
+	var lines []string
+	for _, sm := range markup.SlackBasic(m) {
+		for _, b := range sm.Blocks {
+			lines = append(lines, string(b.BlockType())+": "+markup.SlackWords([]slack.Block{b}))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestButtonsAreShownInSlackAlone(t *testing.T) {
+	m := samples()[0]
+	m.Blocks = append([]markup.Block{markup.Actions(markup.Button{Text: "first", Value: "1"})}, m.Blocks...)
+	without := m
+	without.Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), func(b markup.Block) bool { return b.Kind == markup.BlockActions })
+	assert.Equal(t, markup.Zulip(without), markup.Zulip(m))
+	assert.Equal(t, markup.Plain(without), markup.Plain(m))
+	assert.Equal(t, markup.Terminal(without, 60, true), markup.Terminal(m, 60, true))
+	assert.NotEqual(t, markup.Slack(without), markup.Slack(m))
+}
+
+func TestAButtonThatCannotBePressedIsLeftOut(t *testing.T) {
+	words := func(buttons ...markup.Button) string {
+		m := markup.Message{Title: markup.Spans(markup.T("Go on?")), Blocks: []markup.Block{markup.Actions(buttons...)}}
+		said := ""
+		for _, sm := range markup.Slack(m) {
+			assert.Empty(t, readSlack(sm).faults)
+			said += markup.SlackWords(sm.Blocks)
+		}
+		return said
+	}
+	assert.Equal(t, "Go on?\n[yes]", words(markup.Button{Text: "yes", Value: "1"}, markup.Button{Text: "no"}, markup.Button{Value: "2"},
+		markup.Button{Text: " \n", Value: "3"}, markup.Button{Text: "long", Value: strings.Repeat("x", 101)}, markup.Button{Text: "torn", Value: "\xff"}))
+	assert.Equal(t, "Go on?", words(markup.Button{Text: "no"}))
+	assert.Equal(t, "Go on?\n["+strings.Repeat("y", 37)+"…]", words(markup.Button{Text: strings.Repeat("y", 76), Value: "1"}))
+	many := make([]markup.Button, 60)
+	for i := range many {
+		many[i] = markup.Button{Text: fmt.Sprintf("b%02d", i), Value: fmt.Sprint(i)}
+	}
+	shown := words(many...)
+	for _, b := range many {
+		assert.Equal(t, 1, strings.Count(shown, "["+b.Text+"]"))
+	}
+}
+
+func TestATitleOfWordsThatHeadsSomethingIsAHeaderInSlack(t *testing.T) {
+	text := markup.Text(markup.T("below"))
+	for _, c := range []struct {
+		name  string
+		title []markup.Span
+		below []markup.Block
+		want  slack.MessageBlockType
+	}{
+		{"words over a text", markup.Spans(markup.T("Promoted "), markup.B("shop")), []markup.Block{text}, slack.MBTHeader},
+		{"words alone", markup.Spans(markup.T("Promoted "), markup.B("shop")), nil, slack.MBTSection},
+		{"a link", markup.Spans(markup.L("1a2b3c4", "https://example.org/")), []markup.Block{text}, slack.MBTSection},
+		{"a person", markup.Spans(markup.M("U123", "Ada")), []markup.Block{text}, slack.MBTSection},
+		{"a topic", markup.Spans(markup.P("shop", "builds")), []markup.Block{text}, slack.MBTSection},
+		{"the name of an emoji", markup.Spans(markup.F("Fix :skull:")), []markup.Block{text}, slack.MBTSection},
+		{"an entity", markup.Spans(markup.F("Fix <b>")), []markup.Block{text}, slack.MBTSection},
+		{"too many words", markup.Spans(markup.T(strings.Repeat("word ", 40))), []markup.Block{text}, slack.MBTSection},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := markup.Slack(markup.Message{Status: markup.Done, Title: c.title, Blocks: c.below})
+			assert.Equal(t, c.want, got[0].Blocks[0].BlockType())
+		})
+	}
+}
+
+func TestATableTooLargeForSlackIsAList(t *testing.T) {
+	table := func(rows, columns int) markup.Block {
+		header := make([]string, columns)
+		all := make([][][]markup.Span, rows)
+		for i := range header {
+			header[i] = fmt.Sprint("h", i)
+		}
+		for i := range all {
+			for range columns {
+				all[i] = append(all[i], markup.Spans(markup.T("x")))
+			}
+		}
+		return markup.Table(header, all...)
+	}
+	kinds := func(blocks ...markup.Block) (out []slack.MessageBlockType) {
+		for _, sm := range markup.Slack(markup.Message{Title: markup.Spans(markup.T("t")), Blocks: blocks}) {
+			for _, b := range sm.Blocks[1:] {
+				out = append(out, b.BlockType())
+			}
+		}
+		return out
+	}
+	assert.Equal(t, []slack.MessageBlockType{slack.MBTTable}, kinds(table(30, 4)))
+	assert.Equal(t, []slack.MessageBlockType{slack.MBTTable, slack.MBTSection}, kinds(table(3, 4), table(3, 4)), "Slack takes one table in a message")
+	assert.Equal(t, []slack.MessageBlockType{slack.MBTSection}, kinds(table(1, 21)))
+	assert.NotContains(t, kinds(table(100, 1)), slack.MBTTable)
+	assert.NotContains(t, kinds(table(99, 20)), slack.MBTTable)
+}
+
+func TestAPersonIsNamedAndNotCalledInATableOfZulip(t *testing.T) {
+	m := markup.Message{Title: markup.Spans(markup.T("t")), Blocks: []markup.Block{markup.Table([]string{"who"}, [][]markup.Span{markup.Spans(markup.M("10", "Ada"))})}}
+	assert.Equal(t, "t\n\n| who |\n| --- |\n| Ada |", markup.Zulip(m)[0], "the bar of a mention by id would end the cell")
 }
 
 func TestAMessageSurvivesJSON(t *testing.T) {
@@ -125,6 +235,22 @@ func TestATopicIsALinkWhereTheChatHasThem(t *testing.T) {
 func TestTextsAreReadTogether(t *testing.T) {
 	assert.Equal(t, []string{"`[a](http://evil.example)`"}, markup.Zulip(markup.Message{Title: markup.Spans(markup.F("[a]"), markup.F("(http://evil.example)"))}))
 	assert.Equal(t, []string{"a@\u200b**all**"}, markup.Zulip(markup.Message{Title: markup.Spans(markup.F("a@"), markup.B("all"))}))
+}
+
+func TestALinkWithoutAddressAndAPersonNotMentionedAreReadWithTheirNeighbours(t *testing.T) {
+	for _, second := range []markup.Span{markup.F("ll:"), markup.L("ll:", "javascript:x"), markup.M("nobody", "ll:")} {
+		m := markup.Message{Title: markup.Spans(markup.F(":sku"), second)}
+		assert.Equal(t, []string{"`:skull:`"}, markup.Zulip(m))
+		assert.Equal(t, "`:skull:`", markup.SlackWords(markup.Slack(m)[0].Blocks))
+	}
+	long := strings.Repeat("x", 100)
+	assert.Equal(t, []string{"[" + long + "](https://example.org)`:skull:`"},
+		markup.Zulip(markup.Message{Title: markup.Spans(markup.L(long+":sku", "https://example.org"), markup.F("ll:"))}), "what goes on behind a link, too")
+}
+
+func TestALineThatIsBrokenBeginsNoQuoteInSlack(t *testing.T) {
+	m := markup.Message{Title: markup.Spans(markup.T("t")), Blocks: []markup.Block{markup.Text(markup.T(strings.Repeat("word ", 479)), markup.F("abcd > x"))}}
+	assert.Contains(t, markup.SlackWords(markup.Slack(m)[0].Blocks), "\n\u200b&gt; x")
 }
 
 func TestOnlyTheWordsThatWouldFormatStandInCode(t *testing.T) {

@@ -9,6 +9,9 @@ import (
 // partLine is room for the line that numbers a part.
 const partLine = 40
 
+// nothing is said for a message without words; no chat takes an empty one.
+const nothing = "(nothing to say)"
+
 // pack divides rows into parts of at most limit code points, each complete in
 // itself: the frames open at a border are closed before it and opened after it.
 func pack(rows []row, limit int) []string {
@@ -18,7 +21,7 @@ func pack(rows []row, limit int) []string {
 	}
 	p.flush()
 	if len(p.parts) == 0 {
-		return []string{"(nothing to say)"}
+		return []string{nothing}
 	}
 	if len(p.parts) > 1 {
 		for i := range p.parts[1:] {

@@ -1,15 +1,15 @@
 package markup_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/slack-go/slack"
 	"github.com/stretchr/testify/require"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -18,37 +18,27 @@ import (
 	"platform.dev/platform/bots/markup"
 )
 
-// The oracles: what Zulip and Slack read as a call, without Zulip's condition on
-// the character before (which only makes the oracle stricter).
-var (
-	zulipCalls  = regexp.MustCompile(`@_?\*+[^*]*\*`)
-	zulipWidget = regexp.MustCompile(`^/(me|poll|todo)`)
-	zulipLinks  = regexp.MustCompile(`\]\(([^)]*)\)`)
-	slackCalls  = regexp.MustCompile(`<[!@#]`)
-	slackLinks  = regexp.MustCompile(`<([^>|]*)`)
-)
-
 // nasty draws text rich in the characters that chats obey.
 func nasty() *rapid.Generator[string] {
-	piece := rapid.SampledFrom([]string{"@", "**", "*", "_", "`", "```", "~~~", "[", "](", ")", "<", ">", "!", "#", "|", "\n", "\r", " ", "  ", "\x1b", "\x1b[31m", "\x00", "\\",
-		"all", "a", "10", "/poll", "/me", "/todo", ":", "skull", "&", "amp;", "$$", "http://evil.example/", "channel", "here", "U123", "\u202e", "é", "💥", ".", "- ", "\xff", "javascript:"})
+	piece := rapid.SampledFrom([]string{"@", "**", "*", "_", "`", "```", "~~~", "~", "[", "](", ")", "<", ">", "!", "#", "|", "\n", "\r", " ", "  ", "\x1b", "\x1b[31m", "\x00", "\\",
+		"all", "a", "10", "/poll", "/me", "/todo", ":", "skull", "+1", "&", "amp;", "$$", "http://evil.example/", "www.", "evil.org", "channel", "here", "U123", "time:", "\u202e", "é", "漢", "💥", ".", "- ", "\xff", "javascript:", "quote", "spoiler", "math"})
 	return rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 0, 14).Draw(t, "pieces"), "") })
 }
 
-// foreignMessages draws messages in which no mention and no link is ours.
+// foreignMessages draws messages in which no mention is ours; bold, links and lists may be.
 func foreignMessages() *rapid.Generator[markup.Message] {
 	span := rapid.Custom(func(t *rapid.T) markup.Span {
 		text := nasty().Draw(t, "text")
-		return []markup.Span{markup.F(text), markup.B(text), markup.C(text), markup.T(text), markup.L(text, text), markup.M("?"+text, text)}[rapid.IntRange(0, 5).Draw(t, "kind")]
+		return []markup.Span{markup.F(text), markup.B(text), markup.C(text), markup.T(text), markup.L(text, text), markup.L(text, "https://example.org/"+text), markup.M("?"+text, text), markup.P(text, text)}[rapid.IntRange(0, 7).Draw(t, "kind")]
 	})
 	spans := rapid.SliceOfN(span, 0, 5)
 	lines := rapid.SliceOfN(nasty(), 0, 5)
 	var block func(deep int) *rapid.Generator[markup.Block]
 	block = func(deep int) *rapid.Generator[markup.Block] {
 		return rapid.Custom(func(t *rapid.T) markup.Block {
-			kinds := 6
+			kinds := 7
 			if deep > 0 {
-				kinds = 7
+				kinds = 8
 			}
 			switch rapid.IntRange(1, kinds).Draw(t, "block") {
 			case 1:
@@ -56,13 +46,15 @@ func foreignMessages() *rapid.Generator[markup.Message] {
 			case 2:
 				return markup.List(spans.Draw(t, "a"), spans.Draw(t, "b"))
 			case 3:
-				return markup.Fields(markup.Named(nasty().Draw(t, "name"), spans.Draw(t, "value")...))
+				return markup.Fields(markup.Named(nasty().Draw(t, "name"), spans.Draw(t, "value")...), markup.Named(nasty().Draw(t, "name"), spans.Draw(t, "value")...))
 			case 4:
 				return markup.Table([]string{nasty().Draw(t, "h1"), nasty().Draw(t, "h2")}, [][]markup.Span{spans.Draw(t, "c1"), spans.Draw(t, "c2")})
 			case 5:
 				return markup.Code(nasty().Draw(t, "lang"), lines.Draw(t, "lines")...)
 			case 6:
 				return markup.Log(spans.Draw(t, "caption"), lines.Draw(t, "log"))
+			case 7:
+				return markup.Actions(markup.Button{Text: nasty().Draw(t, "button"), Value: nasty().Draw(t, "value"), Style: markup.ButtonStyle(nasty().Draw(t, "style"))})
 			default:
 				return markup.Spoiler(spans.Draw(t, "header"), rapid.SliceOfN(block(deep-1), 0, 3).Draw(t, "inside")...)
 			}
@@ -73,103 +65,107 @@ func foreignMessages() *rapid.Generator[markup.Message] {
 			Kind:   "x",
 			Status: rapid.SampledFrom([]markup.Status{markup.None, markup.Working, markup.Done}).Draw(t, "status"),
 			Title:  spans.Draw(t, "title"),
-			Blocks: rapid.SliceOfN(block(2), 0, 4).Draw(t, "blocks"),
+			Blocks: rapid.SliceOfN(block(4), 0, 4).Draw(t, "blocks"),
 		}
 	})
+}
+
+// What a document has of its own in Zulip and in Slack, when its words are foreign.
+var (
+	zulipOwn = []string{"bold", "link", "channel link", "item", "table", zulipFold, zulipLiteral}
+	slackOwn = []string{"bold", "link"}
+)
+
+// faulter is what a check tells: a test's or a property's T.
+type faulter interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func checkZulip(t faulter, part string, own ...string) {
+	t.Helper()
+	if !utf8.ValidString(part) || strings.TrimSpace(part) == "" {
+		t.Fatalf("not a message that Zulip takes: %q", part)
+	}
+	for _, a := range zulipActs(part) {
+		if !slices.Contains(own, a.what) {
+			t.Fatalf("%s: %q in %q", a.what, a.text, part)
+		}
+	}
+}
+
+func checkSlack(t faulter, m markup.SlackMessage, own ...string) {
+	t.Helper()
+	r := readSlack(m)
+	for _, fault := range r.faults {
+		t.Fatalf("%s", fault)
+	}
+	for _, a := range r.acts {
+		if !slices.Contains(own, a.what) {
+			t.Fatalf("%s: %q in %q", a.what, a.text, markup.SlackWords(m.Blocks))
+		}
+	}
+	wire, err := json.Marshal(m.Blocks)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	if plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(wire)); len(m.Blocks) > 1 && len(plain) > 13_000 {
+		t.Fatalf("%d bytes of blocks", len(plain))
+	}
+}
+
+// checkTerminal minds characters that steer a terminal, beside the renderer's own colours.
+func checkTerminal(t faulter, m markup.Message) {
+	t.Helper()
+	colours := regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
+	for _, text := range []string{markup.Plain(m), markup.Terminal(m, 40, false), colours.ReplaceAllString(markup.Terminal(m, 60, true), "")} {
+		for _, r := range text {
+			if r != '\n' && unicode.IsControl(r) || r == '\u202e' {
+				t.Fatalf("control character %U in %q", r, text)
+			}
+		}
+	}
 }
 
 func TestForeignTextNeverActs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := foreignMessages().Draw(t, "message")
 		for _, part := range markup.Zulip(m) {
-			checkZulip(t, part)
+			checkZulip(t, part, zulipOwn...)
+		}
+		for _, sm := range append(markup.Slack(m), markup.SlackBasic(m)...) {
+			checkSlack(t, sm, slackOwn...)
+		}
+		checkTerminal(t, m)
+	})
+}
+
+// wordsAlone is a message of foreign words that has no form of its own but code and a fold.
+func wordsAlone(a, b string) markup.Message {
+	return markup.Message{
+		Title: markup.Spans(markup.F(a), markup.F(b), markup.M("?", b), markup.C(a)),
+		Blocks: []markup.Block{
+			markup.Text(markup.F(b), markup.T(" "), markup.F(a)), markup.Text(markup.T(a), markup.L(b, "javascript:"+a+b)),
+			markup.Log(markup.Spans(markup.F(b)), []string{a, b}),
+			markup.Spoiler(markup.Spans(markup.F(a)), markup.Text(markup.F(b)), markup.Code(a, b), markup.Text(markup.T("end"))),
+			markup.Actions(markup.Button{Text: a, Value: b}),
+		},
+	}
+}
+
+func TestForeignWordsHaveNoFormAtAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := wordsAlone(nasty().Draw(t, "a"), nasty().Draw(t, "b"))
+		for _, part := range markup.Zulip(m) {
+			checkZulip(t, part, zulipFold, zulipLiteral)
 		}
 		for _, sm := range markup.Slack(m) {
 			checkSlack(t, sm)
 		}
-		for _, text := range []string{markup.Plain(m), markup.Terminal(m, 40, false), reset(markup.Terminal(m, 60, true))} {
-			for _, r := range text {
-				if r != '\n' && unicode.IsControl(r) || r == '\u202e' {
-					t.Fatalf("control character %U in %q", r, text)
-				}
-			}
+		for _, sm := range markup.SlackBasic(m) {
+			checkSlack(t, sm, "bold") // the header of what is folded elsewhere
 		}
 	})
-}
-
-// reset removes the terminal renderer's own sequences.
-func reset(text string) string {
-	return regexp.MustCompile("\x1b\\[[0-9]{1,2}m").ReplaceAllString(text, "")
-}
-
-func checkZulip(t *rapid.T, part string) {
-	if !utf8.ValidString(part) || utf8.RuneCountInString(part) > markup.ZulipLimit || strings.TrimSpace(part) == "" {
-		t.Fatalf("not a message that Zulip takes whole: %q", part)
-	}
-	if call := zulipCalls.FindString(regexp.MustCompile(`@\*\*\|\d+\*\*`).ReplaceAllString(part, "")); call != "" {
-		t.Fatalf("calls somebody: %q in %q", call, part)
-	}
-	type fence struct {
-		run   string
-		inert bool // what is inside a spoiler is read, what is inside code is not
-	}
-	var open []fence
-	for line := range strings.SplitSeq(part, "\n") {
-		run := line[:len(line)-len(strings.TrimLeft(line, "`"))]
-		inert := len(open) > 0 && open[len(open)-1].inert
-		switch {
-		case len(open) > 0 && line == open[len(open)-1].run:
-			open = open[:len(open)-1]
-		case !inert && len(run) >= 3 && !strings.Contains(line[len(run):], "`"):
-			open = append(open, fence{run, !strings.HasPrefix(line[len(run):], "spoiler ")})
-		case !inert:
-			checkZulipLine(t, line)
-		}
-	}
-	if len(open) > 0 {
-		t.Fatalf("a fence is left open: %q", part)
-	}
-}
-
-var zulipSpan = regexp.MustCompile("^`+")
-
-// checkZulipLine reads a line as Zulip does: code spans first, then links and emphasis.
-func checkZulipLine(t *rapid.T, line string) {
-	if zulipWidget.MatchString(line) {
-		t.Fatalf("starts a widget: %q", line)
-	}
-	bare := ""
-	for i := 0; i < len(line); {
-		tick := zulipSpan.FindString(line[i:])
-		if tick == "" {
-			bare += line[i : i+1]
-			i++
-			continue
-		}
-		end := -1
-		for j := i + len(tick); j < len(line); {
-			run := zulipSpan.FindString(line[j:])
-			if len(run) == len(tick) {
-				end = j + len(run)
-				break
-			}
-			j += max(1, len(run))
-		}
-		if end < 0 {
-			t.Fatalf("a code span is left open: %q", line)
-		}
-		bare += "\x00"
-		i = end
-	}
-	for _, link := range zulipLinks.FindAllStringSubmatch(bare, -1) {
-		if !strings.HasPrefix(link[1], "http://") && !strings.HasPrefix(link[1], "https://") {
-			t.Fatalf("links to %q: %q", link[1], line)
-		}
-	}
-	outside := zulipLinks.ReplaceAllString(bare, "")
-	if strings.Contains(outside, "://") || strings.Contains(outside, "$$") || strings.Contains(outside, "~~") || strings.Contains(outside, "](") {
-		t.Fatalf("formats or links: %q of %q", outside, line)
-	}
 }
 
 // TestAnotherMarkdownReaderSeesNoFormEither reads what Zulip is sent with an
@@ -192,128 +188,28 @@ func TestAnotherMarkdownReaderSeesNoFormEither(t *testing.T) {
 	})
 }
 
-func checkSlack(t *rapid.T, m markup.SlackMessage) {
-	if len(m.Text) > 4000 || len(m.Blocks) > 50 || m.Text == "" || len(m.Blocks) == 0 {
-		t.Fatalf("beyond Slack's limits: %d bytes, %d blocks", len(m.Text), len(m.Blocks))
+// The oracles are worth something only if they see what the chats obey.
+func TestTheOraclesSeeWhatTheChatsObey(t *testing.T) {
+	for text, want := range map[string]string{
+		"@**all**": "mention", "hi @_**Ada|10**": "mention", "@**|10**": "mention", "@*admins*": "group mention", "#**shop>builds**": "channel link",
+		"![x](http://e.example/x.png)": "image", "[x](http://e.example)": "link", "see https://e.example": "address", "evil.com": "address", "www.x": "address",
+		":skull:": "emoji", ":+1:": "emoji", "$$x$$": "formula", "~~x~~": "struck", "a **b**": "bold", "*b*": "slanted", "_b_": "slanted", "# x": "heading", "> x": "quote",
+		"1. x": "item", "- x": "item", "---": "rule", "| x": "table", "    x": "code", "/me x": "widget", "/poll x": "widget", "```quote\nx\n```": "fenced quote",
+		"```\nx": "unclosed", "`x": "half a code span", "&amp;": "entity", `\*`: "escape", "```spoiler @**all**\nx\n```": "mention", "````spoiler x\n@**all**\n````": "mention", "<time:2026-11-20>": "time",
+	} {
+		require.True(t, slices.ContainsFunc(zulipActs(text), func(a act) bool { return a.what == want }), "%q: %v", text, zulipActs(text))
 	}
-	texts := []string{m.Text}
-	for _, b := range m.Blocks {
-		section := b.(*slack.SectionBlock)
-		if !section.Text.Verbatim {
-			t.Fatalf("a section that Slack would read on its own")
-		}
-		if n := len(utf16.Encode([]rune(section.Text.Text))); n == 0 || n > 3000 {
-			t.Fatalf("a section of %d", n)
-		}
-		texts = append(texts, section.Text.Text)
+	for _, text := range []string{"`@**all**`", "```\n@**all** :skull:\n```", "@\u200b**all", "09:00-17:00", "a_b_c", "plain words (here), 3 of 4"} {
+		require.False(t, slices.ContainsFunc(zulipActs(text), func(a act) bool { return a.what != zulipLiteral && a.what != "bold" }), "%q: %v", text, zulipActs(text))
 	}
-	for _, text := range texts {
-		if call := slackCalls.FindString(text); call != "" {
-			t.Fatalf("calls somebody: %q in %q", call, text)
-		}
-		for _, link := range slackLinks.FindAllStringSubmatch(text, -1) {
-			if !strings.HasPrefix(link[1], "http://") && !strings.HasPrefix(link[1], "https://") {
-				t.Fatalf("links to %q: %q", link[1], text)
-			}
-		}
+	for text, want := range map[string]string{
+		"<!channel>": "call", "<@U123>": "call", "`<#C1>`": "call", "@here": "call", "<https://e.example|x>": "link", "*b*": "bold", "_b_": "slanted", "~b~": "struck",
+		":skull:": "emoji", "&gt; x": "quote", "`x": "half a code span",
+	} {
+		r := &slackReading{}
+		r.entities(text, false)
+		rest := &slackReading{}
+		rest.block(slackSectionOf(text), false)
+		require.True(t, slices.ContainsFunc(append(r.acts, rest.acts...), func(a act) bool { return a.what == want }), fmt.Sprintf("%q: %v", text, rest.acts))
 	}
-}
-
-func TestALongMessageLosesNoLine(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var want []string
-		label := func() string {
-			want = append(want, fmt.Sprintf("line-%d-%s", len(want), strings.Repeat("x", rapid.IntRange(0, 300).Draw(t, "length"))+"-end"))
-			return want[len(want)-1]
-		}
-		m := markup.Message{Title: markup.Spans(markup.T("title"))}
-		for range rapid.IntRange(1, 5).Draw(t, "blocks") {
-			n := rapid.IntRange(1, 60).Draw(t, "n")
-			var lines []string
-			var items [][]markup.Span
-			var rows [][][]markup.Span
-			kind := rapid.IntRange(1, 4).Draw(t, "kind")
-			for range n {
-				switch kind {
-				case 1, 4:
-					lines = append(lines, label())
-				case 2:
-					items = append(items, markup.Spans(markup.F(label())))
-				case 3:
-					rows = append(rows, [][]markup.Span{markup.Spans(markup.F(label())), markup.Spans(markup.T("y"))})
-				}
-			}
-			m.Blocks = append(m.Blocks, []markup.Block{
-				markup.Log(nil, lines), markup.List(items...), markup.Table([]string{"a", "b"}, rows...),
-				markup.Spoiler(markup.Spans(markup.T("log")), markup.Code("", lines...)),
-			}[kind-1])
-		}
-		parts := markup.Zulip(m)
-		for _, p := range parts {
-			checkZulip(t, p)
-		}
-		all := strings.Join(parts, "\n")
-		inSlack := ""
-		for _, sm := range markup.Slack(m) {
-			checkSlack(t, sm)
-			for _, b := range sm.Blocks {
-				inSlack += b.(*slack.SectionBlock).Text.Text + "\n"
-			}
-		}
-		terminal := markup.Plain(m)
-		for _, w := range want {
-			if strings.Count(all, w) != 1 || strings.Count(inSlack, w) != 1 || !strings.Contains(terminal, w) {
-				t.Fatalf("%s is lost or doubled", w)
-			}
-		}
-	})
-}
-
-func TestHugeTextsAreDividedAndKept(t *testing.T) {
-	for name, unit := range map[string]string{"words": "word ", "one word": "x", "marks": "*", "backticks": "`", "ampersands": "&", "wide": "💥", "calls": "@*", "brackets": "<"} {
-		t.Run(name, func(t *testing.T) {
-			text := strings.Repeat(unit, 25_000)
-			m := markup.Message{Title: markup.Spans(markup.F(text)), Blocks: []markup.Block{
-				markup.Text(markup.B(text)), markup.List(markup.Spans(markup.C(text))), markup.Table([]string{"a"}, [][]markup.Span{markup.Spans(markup.F(text))}),
-				markup.Text(markup.L(text, "https://example.org/")), markup.Spoiler(markup.Spans(markup.F(text)), markup.Log(nil, []string{text})),
-			}}
-			for _, part := range markup.Zulip(m) {
-				require.LessOrEqual(t, utf8.RuneCountInString(part), markup.ZulipLimit)
-			}
-			n := 0
-			for _, sm := range markup.Slack(m) {
-				for _, b := range sm.Blocks {
-					text := b.(*slack.SectionBlock).Text.Text
-					require.LessOrEqual(t, len(utf16.Encode([]rune(text))), 3000)
-					n += len(text)
-				}
-				require.LessOrEqual(t, len(sm.Text), 4000)
-			}
-			require.Greater(t, n, 6*25_000)
-		})
-	}
-}
-
-func FuzzZulipNeverCalls(f *testing.F) {
-	f.Add("@**all**", "@_**|10**")
-	f.Add("a@", "*b*")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		m := markup.Message{Title: markup.Spans(markup.F(a), markup.B(b), markup.L(b, a), markup.C(a)), Blocks: []markup.Block{
-			markup.Log(markup.Spans(markup.F(b)), []string{a, b}), markup.Spoiler(markup.Spans(markup.F(a)), markup.Text(markup.F(b)), markup.Code(a, b))}}
-		for _, part := range markup.Zulip(m) {
-			if call := zulipCalls.FindString(part); call != "" {
-				t.Fatalf("calls somebody: %q in %q", call, part)
-			}
-			if zulipWidget.MatchString(part) {
-				t.Fatalf("starts a widget: %q", part)
-			}
-		}
-		for _, sm := range markup.Slack(m) {
-			for _, block := range sm.Blocks {
-				if call := slackCalls.FindString(block.(*slack.SectionBlock).Text.Text); call != "" {
-					t.Fatalf("calls somebody: %q", call)
-				}
-			}
-		}
-	})
 }

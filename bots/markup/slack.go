@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode/utf16"
@@ -8,28 +9,78 @@ import (
 	"github.com/slack-go/slack"
 )
 
-// Slack's limits of one message (UTF-16 units, which is how its clients count;
-// the fallback text in bytes, since an edit takes no more).
+// Slack's limits of one message, in UTF-16 units, which is how its clients
+// count; the fallback text in bytes, since an edit takes no more. Slack refuses
+// the blocks of a message beyond about 13,000 characters of their JSON
+// (msg_blocks_too_long, measured by others; it documents no figure).
 const (
 	slackBlocks   = 50
 	slackSection  = 3000
-	slackMessage  = 12_000 // all sections of a message together
+	slackHeader   = 150
+	slackMessage  = 12_000 // all blocks of a message together, by weight
 	slackFallback = 4000
 )
 
 // SlackMessage is what one call to chat.postMessage or chat.update takes.
 type SlackMessage struct {
-	Text   string        `json:"text"` // what notifications and screen readers show
+	Text   string        `json:"text"` // what notifications and screen readers show: at most 4,000 bytes
 	Blocks []slack.Block `json:"blocks"`
 }
 
-// slackText is mrkdwn; texts are escaped, sections are verbatim so that
-// nothing is linked that was not written as a link.
-var slackText = dialect{
+// Slack renders m as Block Kit with fallback text: one or more messages, each
+// within Slack's limits of blocks and characters, divided between lines. A
+// title of words alone over other blocks is a header, fields a section's
+// fields, the first table a table, code and logs preformatted text, a log's
+// caption a context, a spoiler a container that is folded, buttons an actions
+// block. Nothing of the document is left out of the blocks, except for buttons
+// that could not be pressed (Button says which); the fallback text is the
+// beginning and says so when there is more. A later message says which part it is.
+func Slack(m Message) []SlackMessage { return slackMessages(m, &slackPage{}) }
+
+// SlackBasic renders m as Slack does, for a workspace that refuses the newer
+// blocks (the answer invalid_blocks): tables are lists, code stands in fences
+// and spoilers are open.
+func SlackBasic(m Message) []SlackMessage { return slackMessages(m, &slackPage{basic: true}) }
+
+func slackMessages(m Message, p *slackPage) []SlackMessage {
+	p.title(m)
+	for _, b := range m.Blocks {
+		p.block(b)
+	}
+	if len(p.out) == 0 {
+		p.sections([]string{nothing})
+	}
+	var parts [][]slack.Block
+	size := 0
+	for _, piece := range p.out {
+		if n := len(parts); n == 0 || len(parts[n-1]) == slackBlocks-1 || size+piece.size > slackMessage {
+			parts = append(parts, nil)
+			size = weigh(nothing) // the line that numbers the part
+		}
+		last := &parts[len(parts)-1]
+		*last = append(*last, piece.block)
+		size += piece.size
+	}
+	fallback := slackFallbackText(m)
+	first, _, _ := strings.Cut(fallback, "\n")
+	out := make([]SlackMessage, len(parts))
+	for i, blocks := range parts {
+		out[i] = SlackMessage{Text: fallback, Blocks: blocks}
+		if i > 0 {
+			part := fmt.Sprintf("(part %d of %d)", i+1, len(parts))
+			out[i] = SlackMessage{Text: part + " " + first, Blocks: append([]slack.Block{slackContext(part)}, blocks...)}
+		}
+	}
+	return out
+}
+
+// mrkdwn is Slack's markup; texts are escaped, and text objects are verbatim
+// so that nothing is linked that was not written as a link.
+var mrkdwn = dialect{
 	plain:   slackEscape,
 	code:    slackCode,
 	bold:    func(rendered string) string { return "*" + rendered + "*" },
-	label:   func(text string) string { return slackEscape(strings.ReplaceAll(text, "|", "∣")) },
+	label:   slackLabel,
 	link:    func(label, url string) string { return "<" + strings.ReplaceAll(url, "&", "&amp;") + "|" + label + ">" },
 	mention: slackMention,
 }
@@ -50,7 +101,16 @@ var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // slackEscape keeps a text from being read as a link, a mention or a call.
 func slackEscape(text string) string {
-	return wakes.ReplaceAllString(slackEscapes.Replace(text), "@"+zeroWidth+"$1")
+	text = slackEscapes.Replace(text)
+	if strings.Contains(text, "@") {
+		text = wakes.ReplaceAllString(text, "@"+zeroWidth+"$1")
+	}
+	return text
+}
+
+// slackLabel is the text of a link, in which there are no code spans; a bar would end it.
+func slackLabel(text string) string {
+	return slackEscape(strings.ReplaceAll(unformed(text), "|", "∣"))
 }
 
 // slackCode is a code span; mrkdwn has no longer fence for one, so backticks inside become look-alikes.
@@ -60,92 +120,6 @@ func slackCode(text string) string {
 		return ""
 	}
 	return "`" + slackEscape(strings.ReplaceAll(text, "`", "ˋ")) + "`"
-}
-
-// Slack renders m as Block Kit with fallback text: one or more messages, each
-// within Slack's limits of blocks and characters, divided between lines.
-// Nothing of the document is left out of the blocks; the fallback text is the
-// beginning and says so when there is more.
-func Slack(m Message) []SlackMessage {
-	var sections []string
-	title := slackText.line(m.Title)
-	title[0] = emoji[m.Status] + title[0]
-	sections = append(sections, chunks(title, "", "")...)
-	for _, b := range m.Blocks {
-		sections = append(sections, slackBlock(b)...)
-	}
-	fallback := slackFallbackText(m)
-	var out []SlackMessage
-	size := 0
-	for _, s := range sections {
-		n := units(s)
-		if len(out) == 0 || len(out[len(out)-1].Blocks) == slackBlocks || size+n > slackMessage {
-			out = append(out, SlackMessage{Text: fallback})
-			size = 0
-		}
-		last := &out[len(out)-1]
-		last.Blocks = append(last.Blocks, slack.NewSectionBlock(slack.NewTextBlockObject(slack.MarkdownType, s, false, true), nil, nil))
-		size += n
-	}
-	return out
-}
-
-// slackBlock renders a block as the texts of sections.
-func slackBlock(b Block) []string {
-	var lines []string
-	switch b.Kind {
-	case BlockText:
-		lines = slackText.line(b.Spans)
-	case BlockList:
-		for _, r := range b.Rows {
-			lines = append(lines, slackItem(join(r))...)
-		}
-	case BlockFields:
-		for _, f := range b.Fields {
-			lines = append(lines, slackText.line(append(Spans(B(f.Name+":"), T(" ")), f.Value...))...)
-		}
-	case BlockTable:
-		for _, spans := range records(b) {
-			lines = append(lines, slackItem(spans)...)
-		}
-	case BlockCode:
-		return slackFence(b.Lines)
-	case BlockLog:
-		if len(b.Spans) > 0 {
-			return append(chunks(slackText.line(b.Spans), "", ""), slackFence(b.Lines)...)
-		}
-		return slackFence(b.Lines)
-	case BlockSpoiler:
-		out := chunks(slackText.line(Spans(B(flat(b.Spans)))), "", "")
-		for _, inner := range b.Blocks {
-			out = append(out, slackBlock(inner)...)
-		}
-		return out
-	}
-	return chunks(lines, "", "")
-}
-
-// slackItem is one entry of a list.
-func slackItem(spans []Span) []string {
-	lines := slackText.line(spans)
-	lines[0] = "• " + lines[0]
-	return lines
-}
-
-// slackFence shows lines literally.
-func slackFence(lines []string) []string {
-	var shown []string
-	for _, l := range literal(lines) {
-		l = strings.ReplaceAll(l, "```", "ˋˋˋ")
-		if units(slackEscape(l)) > lineBudget { // escaping makes five of one
-			for _, piece := range cut(l, lineBudget/6) {
-				shown = append(shown, slackEscape(piece))
-			}
-			continue
-		}
-		shown = append(shown, slackEscape(l))
-	}
-	return chunks(shown, "```\n", "\n```")
 }
 
 // chunks joins lines into texts of at most a section's length, each between
@@ -174,18 +148,41 @@ func chunks(lines []string, before, after string) []string {
 }
 
 // units is a text's length as Slack counts it.
-func units(text string) int { return len(utf16.Encode([]rune(text))) }
+func units(text string) int {
+	n := 0
+	for _, r := range text {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// weigh is at least what a text adds to the JSON of a message's blocks, with
+// the frame around it, where everything beyond ASCII is written as \uXXXX.
+func weigh(text string) int {
+	n := 100
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\' || r == '\n':
+			n += 2
+		case r < 0x80:
+			n++
+		default:
+			n += 6 * utf16.RuneLen(r)
+		}
+	}
+	return n
+}
 
 // slackFallbackText is the plain text of m, escaped, as far as it fits.
 func slackFallbackText(m Message) string {
 	const more = "\n… more in the message"
 	var b strings.Builder
 	for i, line := range strings.Split(Plain(m), "\n") {
+		if pieces := cut(line, slackFallback/10); i == 0 && len(pieces) > 1 { // a rune escaped takes five bytes at most
+			line = pieces[0] + "…"
+		}
 		line = slackEscape(line)
 		if b.Len()+len(line)+1+len(more) > slackFallback {
-			if i == 0 {
-				b.WriteString(emoji[m.Status] + "a long message")
-			}
 			b.WriteString(more)
 			break
 		}
@@ -194,5 +191,8 @@ func slackFallbackText(m Message) string {
 		}
 		b.WriteString(line)
 	}
-	return b.String()
+	if text := b.String(); strings.TrimSpace(text) != "" {
+		return text
+	}
+	return nothing
 }

@@ -2,7 +2,6 @@ package markup
 
 import (
 	"strings"
-	"unicode/utf8"
 )
 
 // signs are the marks of statuses in plain text.
@@ -28,11 +27,19 @@ var signStyles = map[Status]style{Working: yellow, Done: green, Refused: yellow,
 // Plain renders m as text without any form: for logs, mail and screen readers.
 func Plain(m Message) string { return Terminal(m, 0, false) }
 
+// minWidth is the narrowest terminal that is written for.
+const minWidth = 20
+
 // Terminal renders m for a terminal of the given width in columns (0: lines
-// are never broken), with colours when asked. Control and escape characters of
-// texts are shown as pictures, so that a message never steers the terminal.
-// The text ends without a line break.
+// are never broken; below 20 it is taken as 20), with colours when asked. No
+// line is wider, except for one that holds an address alone, which is to be
+// opened or copied whole; a line of code goes on below behind "↪". Control and
+// escape characters of texts are shown as pictures, so that a message never
+// steers the terminal. The text ends without a line break.
 func Terminal(m Message, width int, colour bool) string {
+	if width > 0 {
+		width = max(width, minWidth)
+	}
 	t := &terminal{width: width, colour: colour}
 	title := append([]word{}, t.words(m.Title)...)
 	if sign := signs[m.Status]; sign != "" {
@@ -57,6 +64,7 @@ type word struct {
 	text  string
 	style style
 	glued bool // to the word before, without a space
+	whole bool // an address, which is never divided
 }
 
 // words renders a line as words.
@@ -77,7 +85,7 @@ func (t *terminal) words(spans []Span) []word {
 		case SpanLink:
 			if address, ok := safeURL(s.URL); ok && text != s.URL {
 				out, spaced = appendWords(out, text, "", spaced)
-				out = append(out, word{text: "<" + address + ">", style: faint})
+				out = append(out, word{text: "<" + address + ">", style: faint, whole: true})
 				continue
 			}
 		}
@@ -93,7 +101,8 @@ func appendWords(out []word, text string, look style, spaced bool) ([]word, bool
 	}
 	glued := !spaced && !strings.HasPrefix(text, " ")
 	for i, w := range strings.Fields(text) {
-		out = append(out, word{w, look, i == 0 && glued && len(out) > 0})
+		address := strings.HasPrefix(w, "http://") || strings.HasPrefix(w, "https://")
+		out = append(out, word{text: w, style: look, glued: i == 0 && glued && len(out) > 0, whole: address})
 	}
 	return out, strings.HasSuffix(text, " ")
 }
@@ -106,29 +115,8 @@ func (t *terminal) paint(text string, look style) string {
 	return string(look) + text + reset
 }
 
-// wrap writes words as lines: the first begins with first, the others with rest.
-func (t *terminal) wrap(words []word, first, rest string) {
-	line, used, empty := first, utf8.RuneCountInString(first), true
-	for i, w := range words {
-		n := utf8.RuneCountInString(w.text)
-		for j := i + 1; j < len(words) && words[j].glued; j++ {
-			n += utf8.RuneCountInString(words[j].text)
-		}
-		space := !w.glued && !empty
-		if t.width > 0 && space && used+1+n > t.width {
-			t.out = append(t.out, line)
-			line, used, space = rest, utf8.RuneCountInString(rest), false
-		}
-		if space {
-			line += " "
-			used++
-		}
-		line += t.paint(w.text, w.style)
-		used += utf8.RuneCountInString(w.text)
-		empty = false
-	}
-	t.out = append(t.out, line)
-}
+// maxIndent is how far spoilers in spoilers are indented.
+const maxIndent = 6
 
 // block renders one block under an indentation.
 func (t *terminal) block(b Block, indent string) {
@@ -156,8 +144,11 @@ func (t *terminal) block(b Block, indent string) {
 	case BlockSpoiler:
 		t.gap()
 		t.wrap(t.words(Spans(B(flat(b.Spans)))), indent+"> ", indent+"> ")
+		if len(indent) < maxIndent {
+			indent += "  "
+		}
 		for _, inner := range b.Blocks {
-			t.block(inner, indent+"  ")
+			t.block(inner, indent)
 		}
 	}
 }
@@ -169,22 +160,39 @@ func (t *terminal) gap() {
 	}
 }
 
+// goesOn stands before what did not fit on the line of code above.
+const goesOn = "↪ "
+
 // lines shows literal lines behind a margin.
 func (t *terminal) lines(lines []string, margin string) {
 	for _, l := range literal(lines) {
-		t.out = append(t.out, strings.TrimRight(t.paint(margin, faint)+l, " "))
+		pieces := []string{l}
+		if room := t.width - across(margin); t.width > 0 && across(l) > room {
+			pieces = cutAcross(l, room-across(goesOn))
+		}
+		for i, piece := range pieces {
+			before := margin
+			if i > 0 {
+				before += goesOn
+			}
+			t.out = append(t.out, strings.TrimRight(t.paint(before, faint)+piece, " "))
+		}
 	}
 }
 
-// fields aligns values behind their names.
+// fields aligns values behind their names, where the names leave room for values.
 func (t *terminal) fields(fields []Field, indent string) {
 	longest := 0
 	for _, f := range fields {
-		longest = max(longest, utf8.RuneCountInString(visible(f.Name)))
+		longest = max(longest, across(visible(f.Name)))
 	}
 	for _, f := range fields {
+		if t.width > 0 && longest > t.width/3 {
+			t.wrap(t.words(append(Spans(T(f.Name+": ")), f.Value...)), indent+"  ", indent+"    ")
+			continue
+		}
 		name := visible(f.Name)
-		pad := strings.Repeat(" ", longest-utf8.RuneCountInString(name)+1)
+		pad := strings.Repeat(" ", longest-across(name)+1)
 		t.wrap(t.words(f.Value), indent+"  "+name+":"+pad, indent+"  "+strings.Repeat(" ", longest+2))
 	}
 }
@@ -203,7 +211,7 @@ func (t *terminal) table(b Block, indent string) {
 		rows = append(rows, cells)
 	}
 	widths, total := columns(rows, len(b.Header))
-	if t.width > 0 && utf8.RuneCountInString(indent)+total > t.width {
+	if t.width > 0 && across(indent)+total > t.width {
 		for _, spans := range records(b) {
 			t.wrap(t.words(spans), indent+"- ", indent+"  ")
 		}
@@ -219,7 +227,7 @@ func (t *terminal) table(b Block, indent string) {
 				line += t.paint(w.text, w.style)
 			}
 			if i < len(r)-1 && i < len(widths) {
-				line += strings.Repeat(" ", widths[i]-wide(c)+2)
+				line += strings.Repeat(" ", widths[i]-abreast(c)+2)
 			}
 		}
 		t.out = append(t.out, strings.TrimRight(line, " "))
@@ -232,7 +240,7 @@ func columns(rows [][][]word, n int) (widths []int, total int) {
 	for _, r := range rows {
 		for i, c := range r {
 			if i < n {
-				widths[i] = max(widths[i], wide(c))
+				widths[i] = max(widths[i], abreast(c))
 			}
 		}
 	}
@@ -242,14 +250,14 @@ func columns(rows [][][]word, n int) (widths []int, total int) {
 	return widths, total - 2
 }
 
-// wide is how many columns words take in one line.
-func wide(words []word) int {
+// abreast is how many columns words take in one line.
+func abreast(words []word) int {
 	n := 0
 	for i, w := range words {
 		if i > 0 && !w.glued {
 			n++
 		}
-		n += utf8.RuneCountInString(w.text)
+		n += across(w.text)
 	}
 	return n
 }

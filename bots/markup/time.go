@@ -22,6 +22,43 @@ func Ago(age time.Duration) string {
 	return fmt.Sprintf("%d days ago", int(age.Hours()/24))
 }
 
+// In says how far ahead something is, in its two largest units: "in 2 d 15 h",
+// "in 40 s". What is due is "now".
+func In(ahead time.Duration) string {
+	units := [...]struct {
+		length time.Duration
+		name   string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}}
+	for i, unit := range units {
+		n := ahead / unit.length
+		if n <= 0 {
+			continue
+		}
+		text := fmt.Sprintf("in %d %s", n, unit.name)
+		if i+1 < len(units) {
+			if rest := ahead % unit.length / units[i+1].length; rest > 0 {
+				text += fmt.Sprintf(" %d %s", rest, units[i+1].name)
+			}
+		}
+		return text
+	}
+	return "now"
+}
+
+// At is an instant in its own zone, with the year when it is another than
+// now's: "Mon 23 Nov 09:00 GMT". A zone without a name shows its offset from UTC.
+func At(at, now time.Time) string {
+	zone := at.Format("MST")
+	if strings.HasPrefix(zone, "+") || strings.HasPrefix(zone, "-") {
+		zone = "UTC" + zone
+	}
+	layout := "Mon 2 Jan 15:04 "
+	if at.Year() != now.In(at.Location()).Year() {
+		layout = "Mon 2 Jan 2006 15:04 "
+	}
+	return at.Format(layout) + zone
+}
+
 // Took says how long something took: "14 ms", "4.2 s", "52 s", "1 min 5 s", "2 h 3 min".
 func Took(d time.Duration) string {
 	switch {

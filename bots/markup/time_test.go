@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"platform.dev/platform/bots/markup"
 )
@@ -30,5 +31,37 @@ func TestADurationIsSaidAsPreciselyAsPeopleRead(t *testing.T) {
 		time.Hour: "1 h 0 min", 123 * time.Minute: "2 h 3 min",
 	} {
 		assert.Equal(t, want, markup.Took(d), d)
+	}
+}
+
+func TestWhatIsAheadIsSaidInTwoUnits(t *testing.T) {
+	for ahead, want := range map[time.Duration]string{
+		-time.Hour: "now", 0: "now", time.Second - 1: "now", 40 * time.Second: "in 40 s",
+		310 * time.Second: "in 5 min 10 s", time.Hour: "in 1 h", 63*time.Hour + 59*time.Minute: "in 2 d 15 h",
+		24*time.Hour + 59*time.Minute: "in 1 d", 400 * 24 * time.Hour: "in 400 d",
+	} {
+		assert.Equal(t, want, markup.In(ahead), ahead)
+	}
+}
+
+func TestAnInstantIsSaidInItsOwnZone(t *testing.T) {
+	london, err := time.LoadLocation("Europe/London")
+	require.NoError(t, err)
+	kathmandu, err := time.LoadLocation("Asia/Kathmandu")
+	require.NoError(t, err)
+	sao, err := time.LoadLocation("America/Sao_Paulo")
+	require.NoError(t, err)
+	now := time.Date(2026, 12, 31, 23, 30, 0, 0, time.UTC)
+	for _, c := range []struct {
+		at   time.Time
+		want string
+	}{
+		{time.Date(2026, 11, 23, 9, 0, 0, 0, london), "Mon 23 Nov 09:00 GMT"},
+		{time.Date(2026, 7, 1, 9, 0, 0, 0, london), "Wed 1 Jul 09:00 BST"},
+		{time.Date(2027, 1, 4, 9, 0, 0, 0, london), "Mon 4 Jan 2027 09:00 GMT"},
+		{time.Date(2027, 1, 4, 9, 0, 0, 0, kathmandu), "Mon 4 Jan 09:00 UTC+0545"}, // it is 2027 there
+		{time.Date(2026, 1, 4, 9, 0, 0, 0, sao), "Sun 4 Jan 09:00 UTC-03"},
+	} {
+		assert.Equal(t, c.want, markup.At(c.at, now))
 	}
 }

@@ -60,19 +60,49 @@ func literal(lines []string) []string {
 	return out
 }
 
-// cut divides a text into pieces of at most n code points; an empty text is one empty piece.
+// cut divides a text into pieces of at most n code points, behind a space where
+// there is one in the second half of a piece. Together the pieces are the text;
+// an empty text is one empty piece.
 func cut(text string, n int) []string {
 	var out []string
-	for utf8.RuneCountInString(text) > n {
+	for len(text) > n {
 		at := 0
 		for range n {
 			_, size := utf8.DecodeRuneInString(text[at:])
 			at += size
 		}
+		if at == len(text) {
+			break
+		}
+		if space := strings.LastIndexByte(text[:at], ' '); space > at/2 {
+			at = space + 1
+		}
 		out = append(out, text[:at])
 		text = text[at:]
 	}
 	return append(out, text)
+}
+
+// cutWords divides a text between words into pieces of at most n code points;
+// a longer word is divided within.
+func cutWords(text string, n int) []string {
+	var out []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		pieces := cut(word, n)
+		for i, piece := range pieces {
+			switch {
+			case line == "":
+				line = piece
+			case i == 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(piece) <= n:
+				line += " " + piece
+			default:
+				out = append(out, line)
+				line = piece
+			}
+		}
+	}
+	return append(out, line)
 }
 
 // flat is what a line says without any form.

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // ZulipLimit is the most code points of one Zulip message; the server cuts
@@ -41,7 +40,12 @@ func zulipWords(text string) []string {
 var calls = regexp.MustCompile(`@(_?\*|_?$)`)
 
 // silent keeps every at sign of a text from calling anybody.
-func silent(text string) string { return calls.ReplaceAllString(text, "@"+zeroWidth+"$1") }
+func silent(text string) string {
+	if !strings.Contains(text, "@") {
+		return text
+	}
+	return calls.ReplaceAllString(text, "@"+zeroWidth+"$1")
+}
 
 // zulipCode is a code span between the shortest run of backticks that the text does not contain.
 func zulipCode(text string) string {
@@ -49,7 +53,10 @@ func zulipCode(text string) string {
 	if text == "" {
 		return ""
 	}
-	text = silent(text)
+	text = silent(longTicks.ReplaceAllString(text, "$0"+zeroWidth))
+	if !strings.Contains(text, "`") {
+		return "`" + text + "`"
+	}
 	runs := map[int]bool{}
 	for _, run := range backticks.FindAllString(text, -1) {
 		runs[len(run)] = true
@@ -81,20 +88,26 @@ func fence(lines []string) string {
 	return strings.Repeat("`", n+1)
 }
 
+// minZulip is the least limit that ZulipWithin keeps to: a link with its label needs as much.
+const minZulip = 4000
+
 // Zulip renders m as Zulip Markdown: one or more messages, each of at most
 // ZulipLimit code points, divided between lines. Nothing is left out; from the
 // second part on a line says which part it is. Texts are defused by the rules
 // in zulip's own syntax: at signs that would call are followed by U+200B, and
 // words that would format, link or become an emoji stand in code spans.
-func Zulip(m Message) []string {
-	z := &zulipText{}
-	title := zulip.line(m.Title)
+func Zulip(m Message) []string { return ZulipWithin(m, ZulipLimit) }
+
+// ZulipWithin renders m for a server whose messages hold limit code points
+// (max_message_length of its /register). A limit below 4,000 is taken as 4,000.
+func ZulipWithin(m Message, limit int) []string {
+	limit = max(limit, minZulip)
+	z := &zulipText{budget: min(limit/4, lineBudget)}
+	title := z.line(m.Title)
 	title[0] = emoji[m.Status] + title[0]
 	z.rows(title...)
-	for i, b := range m.Blocks {
-		z.block(b, i == 0)
-	}
-	return pack(z.out, ZulipLimit)
+	z.blocks(m.Blocks, true)
+	return pack(z.out, limit)
 }
 
 // row is one rendered line and the frame that it stands in.
@@ -113,9 +126,14 @@ type frame struct {
 
 // zulipText collects the rows of a message.
 type zulipText struct {
-	out []row
-	in  *frame
+	out    []row
+	in     *frame
+	budget int // of one row
+	deep   int // spoilers around
 }
+
+// line renders a line within the budget.
+func (z *zulipText) line(spans []Span) []string { return zulip.lines(spans, z.budget) }
 
 func (z *zulipText) rows(lines ...string) {
 	for _, l := range lines {
@@ -131,6 +149,17 @@ func (z *zulipText) within(f *frame, add func()) {
 	z.in = f.outer
 }
 
+// blocks renders blocks; first tells that only a title stands before them. Zulip has no buttons.
+func (z *zulipText) blocks(all []Block, first bool) {
+	for _, b := range all {
+		if b.Kind == BlockActions {
+			continue
+		}
+		z.block(b, first)
+		first = false
+	}
+}
+
 // block renders one block; first tells that only the title stands before it.
 func (z *zulipText) block(b Block, first bool) {
 	compact := first && b.Kind != BlockText && b.Kind != BlockTable
@@ -139,7 +168,7 @@ func (z *zulipText) block(b Block, first bool) {
 	}
 	switch b.Kind {
 	case BlockText:
-		z.rows(zulip.line(b.Spans)...)
+		z.rows(z.line(b.Spans)...)
 	case BlockList:
 		for _, r := range b.Rows {
 			z.item(join(r))
@@ -154,7 +183,7 @@ func (z *zulipText) block(b Block, first bool) {
 		z.fenced(language(b.Lang), b.Lines)
 	case BlockLog:
 		if len(b.Spans) > 0 {
-			z.rows(zulip.line(b.Spans)...)
+			z.rows(z.line(b.Spans)...)
 		}
 		z.fenced("text", b.Lines)
 	case BlockSpoiler:
@@ -164,7 +193,7 @@ func (z *zulipText) block(b Block, first bool) {
 
 // item is one entry of a bulleted list.
 func (z *zulipText) item(spans []Span) {
-	for i, l := range zulip.line(spans) {
+	for i, l := range z.line(spans) {
 		if i > 0 {
 			l = "  " + l
 		} else {
@@ -186,82 +215,13 @@ func join(cells [][]Span) []Span {
 	return out
 }
 
-// table is a table, or, where a row is too wide for one line, a list of its cells.
-func (z *zulipText) table(b Block) {
-	head := make([]string, len(b.Header))
-	rule := make([]string, len(b.Header))
-	for i, h := range b.Header {
-		head[i] = cell(Spans(T(h)))
-		rule[i] = "---"
-	}
-	var lines []string
-	for _, r := range b.Rows {
-		cells := make([]string, len(b.Header))
-		for i := range cells {
-			if i < len(r) {
-				cells[i] = cell(r[i])
-			}
-		}
-		line := "| " + strings.Join(cells, " | ") + " |"
-		if utf8.RuneCountInString(line) > lineBudget || len(r) > len(cells) {
-			z.list(b)
-			return
-		}
-		lines = append(lines, line)
-	}
-	open := []string{"| " + strings.Join(head, " | ") + " |", "| " + strings.Join(rule, " | ") + " |"}
-	if len(lines) == 0 {
-		z.rows(open...)
-		return
-	}
-	z.within(&frame{open: open}, func() { z.rows(lines...) })
-}
-
-// cell renders spans for a table, where a bar would end the cell.
-func cell(spans []Span) string {
-	barless := make([]Span, len(spans))
-	for i, s := range spans {
-		s.Text = strings.ReplaceAll(s.Text, "|", "∣")
-		barless[i] = s
-	}
-	return strings.Join(zulip.atoms(barless), "")
-}
-
-// list shows a table as a list: each row's first cell, and the others by name.
-func (z *zulipText) list(b Block) {
-	for _, spans := range records(b) {
-		z.item(spans)
-	}
-}
-
-// records makes each row of a table one line that names its cells.
-func records(b Block) [][]Span {
-	var out [][]Span
-	for _, r := range b.Rows {
-		var spans []Span
-		for i, c := range r {
-			switch {
-			case i == 0:
-			case i < len(b.Header):
-				spans = append(spans, T(" · "+b.Header[i]+" "))
-			default:
-				spans = append(spans, T(" · "))
-			}
-			if len(c) == 0 {
-				c = Spans(T("–"))
-			}
-			spans = append(spans, c...)
-		}
-		out = append(out, spans)
-	}
-	return out
-}
-
 // fenced shows lines literally.
 func (z *zulipText) fenced(lang string, lines []string) {
-	shown := literal(lines)
-	for i, l := range shown {
-		shown[i] = silent(longTicks.ReplaceAllString(l, "$0"+zeroWidth))
+	var shown []string
+	for _, l := range literal(lines) {
+		for _, piece := range cut(l, z.budget) {
+			shown = append(shown, silent(longTicks.ReplaceAllString(piece, "$0"+zeroWidth)))
+		}
 	}
 	f := fence(shown)
 	z.within(&frame{open: []string{f + lang}, close: f}, func() { z.rows(shown...) })
@@ -279,70 +239,4 @@ func language(name string) string {
 		return "text"
 	}
 	return name
-}
-
-// maxHeader is the most code points of a spoiler's header; the rest of a longer one is the first line inside.
-const maxHeader = 120
-
-func (z *zulipText) spoiler(b Block) {
-	inside := &zulipText{}
-	heads := cut(strings.TrimSpace(flat(b.Spans)), maxHeader)
-	for _, rest := range heads[1:] {
-		inside.rows(zulip.line(Spans(F(rest)))...)
-	}
-	for i, block := range b.Blocks {
-		inside.block(block, i == 0)
-	}
-	if len(inside.out) == 0 {
-		inside.rows("")
-	}
-	var all []string
-	for _, r := range inside.out {
-		all = append(all, r.text)
-		for f := r.in; f != nil; f = f.outer {
-			all = append(all, append(f.open, f.close)...)
-		}
-	}
-	f := fence(all)
-	z.within(&frame{open: []string{f + "spoiler " + header(heads[0])}, close: f}, func() {
-		for _, r := range inside.out {
-			z.out = append(z.out, row{r.text, nest(r.in, z.in)})
-		}
-	})
-}
-
-// nest puts the outermost frame of a chain into another.
-func nest(chain, outer *frame) *frame {
-	if chain == nil {
-		return outer
-	}
-	for f := chain; ; f = f.outer {
-		if f.outer == outer {
-			return chain
-		}
-		if f.outer == nil {
-			f.outer = outer
-			return chain
-		}
-	}
-}
-
-// header writes a text where a backtick or a tilde would void the fence: those
-// become look-alikes, and other characters that format are kept apart.
-func header(text string) string {
-	words := strings.Fields(text)
-	for i, w := range words {
-		if !formats.MatchString(w) && !begins.MatchString(w) {
-			continue
-		}
-		var b strings.Builder
-		for _, r := range strings.NewReplacer("`", "ˋ", "~", "∼", "*", "∗").Replace(w) {
-			b.WriteRune(r)
-			if strings.ContainsRune(".:/<&$[]#@_\\!", r) {
-				b.WriteString(zeroWidth)
-			}
-		}
-		words[i] = b.String()
-	}
-	return silent(strings.Join(words, " "))
 }

@@ -13,7 +13,7 @@ import (
 // Answer is what a bot made of a question.
 type Answer struct {
 	Asked    int64     // the question's message id
-	Outcome  string    // bots.ReactionDone, ReactionRefused or ReactionFailed
+	Outcome  string    // bots.ReactionDone, ReactionRefused or ReactionFailed; ReactionAsked: it waits for a confirmation
 	By       int64     // the bot's user id
 	Messages []Message // what the bot has said in the question's place since, oldest first
 }

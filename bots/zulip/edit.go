@@ -26,6 +26,9 @@ func (t *Transport) Edit(ctx context.Context, id string, out bots.Outgoing) erro
 	if err != nil {
 		return fmt.Errorf("edit message %q: %w", id, err)
 	}
+	if t.tooOld(ids[0]) {
+		return fmt.Errorf("%w: the organisation's limit for edits is over", bots.ErrTooOld)
+	}
 	parts := markup.Zulip(out.Message)
 	grown := len(parts) > len(ids)
 	for i, id := range ids {
@@ -44,6 +47,15 @@ func (t *Transport) Edit(ctx context.Context, id string, out bots.Outgoing) erro
 		return bots.ErrTooOld
 	}
 	return nil
+}
+
+// tooOld tells whether it is known, without asking, that a message can be changed
+// no more. Where the limit or the time of posting is not known, the server says.
+func (t *Transport) tooOld(id int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	posted, known := t.posted.get(id)
+	return t.limits.Edit < 0 || known && t.limits.Edit > 0 && t.cfg.Now().Sub(posted) > t.limits.Edit
 }
 
 // patch replaces one message's content. The server's clear refusal, whatever

@@ -17,10 +17,13 @@ type sink func(context.Context, bots.Heard) error
 
 // Run hears until ctx ends. It returns an error only when nothing can mend it.
 func (t *Transport) Run(ctx context.Context, take func(context.Context, bots.Heard) error) error {
+	events := []string{"message", "realm_user"} // no update_message, on purpose: an edit never makes a command
+	if t.cfg.Reactions {
+		events = append(events, "reaction")
+	}
 	return t.client.Listen(ctx, Listening{
 		Request: RegisterRequest{
-			// update_message is left out on purpose: an edit never makes a command.
-			Events: []string{"message", "realm_user"},
+			Events: events,
 			Fetch:  []string{"realm", "realm_user"},
 		},
 		Registered: func(ctx context.Context, q Queue) error {
@@ -29,9 +32,11 @@ func (t *Transport) Run(ctx context.Context, take func(context.Context, bots.Hea
 				return err
 			}
 			t.adopt(q, self)
+			t.polled(nil) // the server has answered
 			return t.catchUp(ctx, take)
 		},
 		Handle: func(ctx context.Context, e Event) error { return t.event(ctx, e, take) },
+		Polled: t.polled,
 	})
 }
 
@@ -62,6 +67,8 @@ func (t *Transport) event(ctx context.Context, e Event, take sink) error {
 			return err
 		}
 		return t.advance(ctx, m.ID)
+	case e.Type == "reaction" && e.Op == "add":
+		return t.reaction(ctx, e, take)
 	}
 	return nil
 }

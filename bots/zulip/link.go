@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"platform.dev/platform/commands"
 )
 
 // Permalink is the address of a message in the organisation at site; self is
@@ -26,6 +28,16 @@ func Permalink(site string, m Message, self int64) string {
 		kind = "group"
 	}
 	return fmt.Sprintf("%s/#narrow/dm/%s-%s/near/%d", site, strings.Join(ids, ","), kind, m.ID)
+}
+
+// Link is the address of a message by its id alone, "31" or "31,32": the organisation's
+// own pages find where it stands.
+func (t *Transport) Link(_ commands.Place, id string) string {
+	ids, err := splitIDs(id)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(t.client.Site(), "/") + "/#narrow/near/" + strconv.FormatInt(ids[0], 10)
 }
 
 // encode is Zulip's own escaping of a name within a fragment: percent-encoding whose percent signs are dots.

@@ -25,6 +25,8 @@ type Listening struct {
 	// Handle is called for each event, in order. An event is acknowledged to the server
 	// only once Handle has returned nil; after an error the same event comes again.
 	Handle func(ctx context.Context, e Event) error
+	// Polled is told how each poll ended, nil for an answer with or without events; it may be nil.
+	Polled func(err error)
 }
 
 // Listen follows the account's events until ctx ends, and then returns nil. It
@@ -63,6 +65,9 @@ func (c *Client) follow(ctx context.Context, l Listening) (polled bool, err erro
 	last, pause := q.LastEventID, firstPause
 	for ctx.Err() == nil {
 		events, err := c.Events(ctx, q.ID, last, q.LongPoll)
+		if l.Polled != nil {
+			l.Polled(err)
+		}
 		if gone(err) {
 			return polled, err
 		}

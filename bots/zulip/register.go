@@ -25,6 +25,8 @@ type Queue struct {
 // Limits are what the organisation accepts. Lengths are code points.
 type Limits struct {
 	Message, Topic, Stream int
+	// Edit is how long after posting a message may be changed; below 0 not at all, 0 for ever.
+	Edit time.Duration
 }
 
 // defaultLimits are those of every Zulip server up to now; registering gives the organisation's own.
@@ -45,6 +47,8 @@ func (c *Client) Register(ctx context.Context, r RegisterRequest) (Queue, error)
 		MaxMessage  int    `json:"max_message_length"`
 		MaxTopic    int    `json:"max_topic_length"`
 		MaxStream   int    `json:"max_stream_name_length"`
+		EditLimit   *int   `json:"realm_message_content_edit_limit_seconds"`
+		EditAllowed *bool  `json:"realm_allow_message_editing"`
 		Users       []User `json:"realm_users"`
 		Gone        []User `json:"realm_non_active_users"`
 		SystemBots  []User `json:"cross_realm_bots"`
@@ -61,6 +65,12 @@ func (c *Client) Register(ctx context.Context, r RegisterRequest) (Queue, error)
 		if l.from > 0 {
 			*l.to = l.from
 		}
+	}
+	switch {
+	case answer.EditAllowed != nil && !*answer.EditAllowed:
+		q.Limits.Edit = -1
+	case answer.EditLimit != nil:
+		q.Limits.Edit = time.Duration(*answer.EditLimit) * time.Second
 	}
 	for _, u := range answer.SystemBots {
 		u.IsBot = true

@@ -67,6 +67,12 @@ func (t *Transport) post(ctx context.Context, to Post, out bots.Outgoing, conten
 		return 0, retry(err)
 	}
 	t.claim(out.Key, id)
+	t.mu.Lock()
+	t.posted.put(id, t.cfg.Now())
+	t.mu.Unlock()
+	if t.cfg.Reactions && to.Stream != "" {
+		t.join(ctx, to.Stream)
+	}
 	return id, nil
 }
 

@@ -6,6 +6,8 @@
 // messages; from people alone, each once, in the order of their ids, also those
 // written while nobody listened (they are fetched from a durable cursor). A
 // mention that an edit added, a silent mention and a wildcard are never heard.
+// Reactions to the bot's own messages, where they are asked for, are heard while
+// it listens, and are not fetched afterwards: what must survive a restart is said in words.
 //
 // It knows nothing of commands, nor of who may do what.
 package zulip
@@ -44,6 +46,9 @@ type Config struct {
 	Principals func(stream string) []int64
 	// Describe is the description of a stream that the bot creates; nil for a sentence that names the bot.
 	Describe func(stream string) string
+	// Reactions has reactions to the bot's own messages heard. A server tells of them
+	// to subscribers alone, so the bot then subscribes to the channels that it posts to.
+	Reactions bool
 	// Lookback is how old a message may be to be heard on the very first start,
 	// when there is no cursor; 0 means five minutes.
 	Lookback time.Duration
@@ -53,7 +58,7 @@ type Config struct {
 }
 
 // Transport is a bot's account in a Zulip organisation. It implements
-// bots.Transport, bots.Editor, bots.Reactor and bots.Finder.
+// bots.Transport, bots.Editor, bots.Reactor, bots.Finder, bots.Linker and bots.Connector.
 type Transport struct {
 	cfg    Config
 	client *Client
@@ -67,6 +72,11 @@ type Transport struct {
 	claimed *recent[int64, string] // messages known to be the delivery of an outbox key
 	heard   *recent[int64, bool]   // messages already handed over
 	last    int64                  // the cursor as stored
+
+	posted *recent[int64, time.Time] // when messages of ours were posted
+	shown  *recent[int64, Message]   // messages that somebody reacted to; those of others without their content
+	joined *recent[string, bool]     // channels that were subscribed to, or could not be
+	line   line
 }
 
 var (
@@ -74,6 +84,8 @@ var (
 	_ bots.Editor    = (*Transport)(nil)
 	_ bots.Reactor   = (*Transport)(nil)
 	_ bots.Finder    = (*Transport)(nil)
+	_ bots.Linker    = (*Transport)(nil)
+	_ bots.Connector = (*Transport)(nil)
 )
 
 // How many ids are remembered in memory. Losing one costs a look-up, never a message.
@@ -105,6 +117,7 @@ func New(cfg Config) (*Transport, error) {
 	return &Transport{
 		cfg: cfg, client: client, people: map[int64]User{}, limits: defaultLimits,
 		arrived: newRecent[string, int64](remembered), claimed: newRecent[int64, string](remembered), heard: newRecent[int64, bool](remembered),
+		posted: newRecent[int64, time.Time](remembered), shown: newRecent[int64, Message](remembered), joined: newRecent[string, bool](remembered),
 	}, nil
 }
 

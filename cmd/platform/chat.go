@@ -22,6 +22,7 @@ type chatCmd struct {
 	Stream string        `help:"Stream to post to." placeholder:"S"`
 	Topic  string        `help:"Topic to post to." placeholder:"T"`
 	Wait   time.Duration `help:"How long to wait for the answer." default:"2m"`
+	Web    bool          `help:"Print an address that signs a browser in as the persona, once, and end."`
 	Text   string        `arg:"" optional:"" help:"What to say, such as '@platform status shop'."`
 }
 
@@ -31,12 +32,20 @@ func (chatCmd) Help() string {
   platform chat --stream walkthroughs --topic hello '@walkthrough static'
   platform chat --stream shop --topic release --as admin '@platform promote shop'
   platform chat                     read and type in the terminal
+  platform chat --web --as admin    the same in a browser
 
 Exit code 0: an answer came and was printed; 1: none came in time.`
 }
 
-// Run speaks as the persona.
+// Run speaks as the persona, or lets a browser do so.
 func (c *chatCmd) Run(ctx context.Context, t terminal) error {
+	if c.Web {
+		err := openBrowser(ctx, c.credentials(), t)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = c.stranger(err)
+		}
+		return c.unreachable(err)
+	}
 	client, err := c.client()
 	if err != nil {
 		return err
@@ -60,13 +69,17 @@ func (c *chatCmd) speak(ctx context.Context, client *zulip.Client, t terminal) e
 	return a.ask(ctx, t, place{Stream: c.Stream, Topic: c.Topic}, c.Text, c.Wait)
 }
 
+// credentials is the path of the persona's credentials file, or of the one given.
+func (c *chatCmd) credentials() string {
+	if c.RC != "" {
+		return c.RC
+	}
+	return filepath.Join(c.Data, "chat", filepath.Base(c.As)+".zuliprc")
+}
+
 // client signs in with the persona's credentials file, or the one given.
 func (c *chatCmd) client() (*zulip.Client, error) {
-	path := c.RC
-	if path == "" {
-		path = filepath.Join(c.Data, "chat", filepath.Base(c.As)+".zuliprc")
-	}
-	client, err := signIn(path)
+	client, err := signIn(c.credentials())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, c.stranger(err)
 	}

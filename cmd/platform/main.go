@@ -38,13 +38,22 @@ type cli struct {
 	Delivery deliveryCmd `cmd:"" group:"flow" help:"Show what is deployed where and what built it."`
 	Builds   buildsCmd   `cmd:"" group:"flow" help:"List the builds under way."`
 	Diff     diffCmd     `cmd:"" group:"flow" help:"Show the commits that a promote would ship."`
+	Why      whyCmd      `cmd:"" group:"flow" help:"Tell what keeps a project from production, and until when."`
+	Watch    watchCmd    `cmd:"" group:"flow" help:"Follow a component in an environment until it is ready, or has failed."`
 	Window   windowCmd   `cmd:"" group:"flow" help:"Tell when production changes of a project are allowed."`
-	State    stateCmd    `cmd:"" group:"flow" help:"Show the controller's own state."`
+	State    stateCmd    `cmd:"" group:"flow" help:"Show what the controller waits for, and how it does."`
+	Evidence evidenceCmd `cmd:"" group:"flow" help:"Show who asked for what, what was decided, and what came of it."`
+	Audit    auditCmd    `cmd:"" group:"flow" help:"List who decided what and what came of it, newest first."`
+	Dora     doraCmd     `cmd:"" group:"flow" help:"Show how a project delivers: how often, how fast, and how often it had to go back."`
 	Promote  promoteCmd  `cmd:"" group:"flow" help:"Move what staging runs to production."`
 	Rollback rollbackCmd `cmd:"" group:"flow" help:"Move production back to what a promotion displaced."`
+	Undo     undoCmd     `cmd:"" group:"flow" help:"Take back the last promotion of a project that was asked for here, if nothing has changed since."`
 	Lock     lockCmd     `cmd:"" group:"flow" help:"Refuse promotion and rollback to a commit."`
 	Unlock   unlockCmd   `cmd:"" group:"flow" help:"Clear the locks of a commit."`
 	Locks    locksCmd    `cmd:"" group:"flow" help:"List the commit locks that hold."`
+	Freeze   freezeCmd   `cmd:"" group:"flow" help:"Refuse every change of production for a time."`
+	Thaw     thawCmd     `cmd:"" group:"flow" help:"End a freeze, or call it off."`
+	Freezes  freezesCmd  `cmd:"" group:"flow" help:"List the freezes that hold or are to come."`
 	Scaffold scaffoldCmd `cmd:"" group:"flow" help:"Make a project from a template."`
 	Teardown teardownCmd `cmd:"" group:"flow" help:"Remove what walkthroughs made."`
 	Sync     syncCmd     `cmd:"" group:"flow" help:"Apply a repository's manifests."`

@@ -23,7 +23,11 @@ func (m *moveFlags) promotion() flowclient.Promotion {
 }
 
 // promoteCmd moves what staging runs to production.
-type promoteCmd struct{ moveFlags }
+type promoteCmd struct {
+	moveFlags
+	Force    bool   `env:"-" help:"Go on where capacity refuses; recorded."`
+	SkipSoak string `env:"-" help:"Do not wait for soak and URL check, and why; where the operator allows it. Recorded." placeholder:"REASON"`
+}
 
 // Help is shown by platform promote --help.
 func (promoteCmd) Help() string {
@@ -35,7 +39,9 @@ moved; 3: a component waits for what lifts by itself, so ask again; 1: an error.
 func (p *promoteCmd) Run(ctx context.Context, t terminal) error {
 	return asking[flowclient.Outcome]{
 		ask: func(ctx context.Context, c *remote.Client) (flowclient.Outcome, error) {
-			return c.Promote(ctx, p.promotion())
+			r := p.promotion()
+			r.Force, r.SkipSoak = p.Force, p.SkipSoak
+			return c.Promote(ctx, r)
 		},
 		print: printOutcome, code: outcomeCode,
 	}.run(ctx, p.remoteFlags, t)

@@ -1,16 +1,24 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"platform.dev/platform/commands/all"
 	"platform.dev/platform/fixtures/goldenfile"
+	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/window"
+	"platform.dev/platform/server"
 )
 
 // between is the text of a file between two marks.
@@ -55,6 +63,40 @@ func TestTheREADMENamesEveryRoom(t *testing.T) {
 	}
 }
 
+// TestTheREADMETellsWhatCanBeAsked keeps the README's table of commands what
+// they say of themselves, with the groups that the policy lets ask for each.
+func TestTheREADMETellsWhatCanBeAsked(t *testing.T) {
+	registry, err := all.New(all.Deps{Flow: struct{ flowclient.Flow }{}, Now: time.Now, Fetch: func(context.Context, string) (int, []byte, error) { return 0, nil, nil }})
+	require.NoError(t, err)
+	line, err := kong.New(&cli{}, kong.Name("platform"))
+	require.NoError(t, err)
+	typed := map[string]bool{}
+	for _, c := range line.Model.Children {
+		typed[c.Name] = true
+	}
+	policy := server.Grants()
+	rows := []string{"| ask | what it does | who may | `platform` |", "|---|---|---|---|"}
+	for _, bot := range registry.Bots() {
+		for _, c := range registry.Commands(bot) {
+			who, also := "everybody known", ""
+			if c.Action != "" {
+				who = strings.Join(policy.Holders(c.Action), ", ")
+			}
+			if bot == "platform" && typed[c.Verb] {
+				also = "`" + c.Verb + "`"
+			}
+			usage := strings.ReplaceAll("`@"+bot+" "+c.Usage()+"`", "|", `\|`)
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", usage, c.Summary, who, also))
+		}
+	}
+	want := strings.Join(rows, "\n")
+	if goldenfile.Update() {
+		replace(t, "README.md", "<!-- commands begin -->", "<!-- commands end -->", want)
+		return
+	}
+	assert.Equal(t, want, between(t, "README.md", "<!-- commands begin -->", "<!-- commands end -->"), "run this test with -update")
+}
+
 // replace writes text between two marks of a file.
 func replace(t *testing.T, path, begin, end, text string) {
 	t.Helper()
@@ -64,4 +106,16 @@ func replace(t *testing.T, path, begin, end, text string) {
 	head, rest, _ := strings.Cut(string(whole), begin)
 	_, tail, _ := strings.Cut(rest, end)
 	require.NoError(t, os.WriteFile(path, []byte(head+begin+"\n"+text+"\n"+end+tail), 0o644))
+}
+
+// The example is a project's manifest as a repository may hold it: every annotation of it is one that is read.
+func TestTheREADMENamesTheAnnotationsOfPromotion(t *testing.T) {
+	shown := between(t, "README.md", "## Promotion", "## Capacity")
+	for _, name := range []string{flowclient.AnnotationPromotion, flowclient.AnnotationSoak, flowclient.AnnotationPromotionCheck, flowclient.AnnotationProductionWindow} {
+		assert.Contains(t, shown, "    "+name+": ")
+	}
+	_, text, _ := strings.Cut(shown, flowclient.AnnotationProductionWindow+": ")
+	text, _, _ = strings.Cut(text, " #")
+	_, err := window.Parse(strings.TrimSpace(text))
+	assert.NoError(t, err)
 }

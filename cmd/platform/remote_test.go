@@ -29,15 +29,34 @@ type decided struct {
 	outcome flowclient.Outcome
 	err     error
 	keys    []string
+	asked   []flowclient.Promotion // without their origins
+	back    []bool                 // each a rollback
+	undone  []string
+	stands  flowclient.Deployment
 }
 
 func (d *decided) Promote(_ context.Context, r flowclient.Promotion) (flowclient.Outcome, error) {
+	return d.decide(r, false)
+}
+
+func (d *decided) Rollback(_ context.Context, r flowclient.Promotion) (flowclient.Outcome, error) {
+	return d.decide(r, true)
+}
+
+func (d *decided) decide(r flowclient.Promotion, back bool) (flowclient.Outcome, error) {
 	d.keys = append(d.keys, r.Origin.Key+" by "+r.Origin.Who)
+	r.Origin = flowclient.Origin{}
+	d.asked, d.back = append(d.asked, r), append(d.back, back)
 	return d.outcome, d.err
 }
 
-func (d *decided) Rollback(ctx context.Context, r flowclient.Promotion) (flowclient.Outcome, error) {
-	return d.Promote(ctx, r)
+func (d *decided) Undo(_ context.Context, r flowclient.UndoRequest) (flowclient.Outcome, error) {
+	d.keys, d.undone = append(d.keys, r.Origin.Key+" by "+r.Origin.Who), append(d.undone, r.Project)
+	return d.outcome, d.err
+}
+
+func (d *decided) Delivery(context.Context) (flowclient.Delivery, error) {
+	return flowclient.Delivery{Components: []flowclient.ComponentDelivery{{Project: "shop", Component: "shop-web", Environments: []flowclient.Deployment{d.stands}}}}, d.err
 }
 
 func (d *decided) Record(context.Context, string, string, time.Time) (bool, error) { return true, nil }

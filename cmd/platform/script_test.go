@@ -32,7 +32,8 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: goldenfile.Update(),
 		Setup: func(e *testscript.Env) error {
 			// Only what a process needs: the person's own settings do not matter.
-			e.Vars = append(e.Vars, "HOME="+e.WorkDir, "DEPLOY="+deploy)
+			// A script types faster than a person may.
+			e.Vars = append(e.Vars, "HOME="+e.WorkDir, "DEPLOY="+deploy, "PLATFORM_COMMAND_RATE=0")
 			if curl := os.Getenv(testCurl); curl != "" {
 				e.Setenv("PATH", filepath.Dir(curl)+string(os.PathListSeparator)+e.Getenv("PATH"))
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,28 @@ var (
 		{Component: "shop-web", Commit: oldSHA, Reason: "breaks the\ncart", Who: "Sam SRE", At: *before(2 * time.Hour), Releases: []string{"shop-web-1a2b3c4d"}},
 		{Component: "shop-api", Commit: newSHA, Environment: "production", Reason: "not before Monday", Who: "ci", At: noon},
 	}
+)
+
+var (
+	opens   = noon.Add(69 * time.Hour)
+	against = flowclient.Why{Project: "shop", Sentence: "A promotion of shop is refused now: Closed now; opens Sat 7 Mar 09:00.", Components: []flowclient.WhyComponent{
+		{Component: "shop-web", Result: "refused", FromCommit: oldSHA, ToCommit: newSHA, Earliest: &opens, Automatic: "It moves by itself from then on.", Gates: []flowclient.Verdict{
+			{Gate: "window", Sentence: "Closed now; opens Sat 7 Mar 09:00."}, {Gate: "ready", Component: "shop-web", Pass: true, Sentence: "shop-web 9f8e7d6 is Ready in staging."}}},
+		{Component: "shop-api", Result: "refused", ToCommit: newSHA, Gates: []flowclient.Verdict{{Gate: "window", Sentence: "Closed now; opens Sat 7 Mar 09:00."}, {Gate: "lock", Component: "shop-api", Sentence: "shop-api 9f8e7d6 is locked."}}},
+		{Component: "shop-db", Result: flowclient.Unchanged, ToCommit: oldSHA},
+	}}
+	freezes = []flowclient.Freeze{
+		{ID: 3, From: *before(time.Hour), Until: noon.Add(time.Hour), Reason: "end of\x1b[31m year", Who: "Sam SRE", At: *before(time.Hour)},
+		{ID: 4, Project: "shop", From: opens, Until: opens.AddDate(1, 0, 0), Reason: "the sale", Who: "ci", At: noon},
+	}
+	same  = true
+	known = flowclient.Evidence{Subject: "binding shop-web-production", Builds: []flowclient.Build{failing}, Traces: []string{"0af7651916cd43dd8448eb211c80319c"}, Services: []string{"bots", "flow"},
+		Intents: []flowclient.EvidentIntent{{ID: "promote-1", Kind: "promote", Key: "zulip:31", Who: "developer", At: noon, Replayed: &same, Gates: against.Components[0].Gates}},
+		Refused: []flowclient.EvidentIntent{{ID: "promote/zulip:30/refused", Kind: "promotion.refused", Key: "zulip:30", Who: "developer", At: noon, Gates: []flowclient.Verdict{{Gate: "capacity", Sentence: "short by 205Mi.", Lifted: "force"}},
+			Outcome: json.RawMessage(`{"refusal":{"error":"shop-web is locked by sre."}}`)}},
+		Commits: []flowclient.Commit{{SHA: newSHA, Subject: "Say\nhello", Author: "Dev Developer", At: *before(time.Hour)}}, Events: []flowclient.Event{{Kind: "build.failed", At: noon, Component: "shop-web"}},
+		Logs:  []flowclient.StageLog{{Run: "shop-web-run-77", Stage: "test", Phase: "Failed", Lines: []string{"not\x1b[31m ok"}}},
+		Links: []string{"http://127.0.0.1:10081/runs/shop-web-run-77"}, Notes: []string{"The older half is left out."}}
 )
 
 func TestTables(t *testing.T) {
@@ -67,7 +90,34 @@ func TestTables(t *testing.T) {
 				{Project: "shop", Promotion: "auto", Soak: "5m", Window: flowclient.Window{Flips: &flips}},
 			}}, noon)
 		},
-		"state of nothing": func(w io.Writer) { printState(w, flowclient.State{}, noon) },
+		"state that waits": func(w io.Writer) {
+			printState(w, flowclient.State{Overdue: true, Health: "No pass was completed for 5 min.", LastPass: before(5 * time.Minute), Projects: []flowclient.ProjectState{
+				{Project: "shop", Promotion: "auto", Soak: "5m", Window: flowclient.Window{Open: true}, Error: "control plane: connection\nrefused", Starvation: "Merges come faster than the soak lets through.", Components: []flowclient.ComponentStanding{
+					{Component: "shop-web", Standing: "parked", Since: before(2 * time.Hour), ToCommit: newSHA, Sentence: "Closed now; opens Mon 09:00."}}},
+			}}, noon)
+		},
+		"why":            func(w io.Writer) { printWhy(w, against, noon) },
+		"why of nothing": func(w io.Writer) { printWhy(w, flowclient.Why{Sentence: "There is nothing to promote."}, noon) },
+		"unlocking": func(w io.Writer) {
+			printUnlocking(w, flowclient.Unlocking{Locks: locks[:1], Sentence: "Without it, a promotion would move shop-web to 9f8e7d6 now."}, noon)
+		},
+		"freezes":    func(w io.Writer) { printFreezes(w, freezes, time.UTC, noon) },
+		"no freezes": func(w io.Writer) { printFreezes(w, nil, time.UTC, noon) },
+		"watch": func(w io.Writer) {
+			for _, phase := range []flowclient.Watched{
+				{Component: "shop-web", Environment: "staging", Phase: flowclient.WatchBuilding, Sentence: "9f8e7d6 is being built, in stage test."},
+				{Component: "shop-web", Environment: "staging", Phase: flowclient.WatchReady, Sentence: "9f8e7d6 is Ready.", Deployment: webInStaging},
+				{Component: "shop-web", Environment: "staging", Phase: flowclient.WatchStarting, Sentence: "9f8e7d6 is not Ready yet (Starting).", Late: true},
+			} {
+				printWatched(w, phase, noon)
+			}
+		},
+		"evidence": func(w io.Writer) { printEvidence(w, known, noon) },
+		"replay": func(w io.Writer) {
+			printReplayed(w, flowclient.Replayed{ID: "promote-1", Kind: "promote", Project: "shop", Who: "Dev Developer", At: noon, Same: true, Sentence: "The recorded inputs come to the same decision."}, noon)
+		},
+		"evidence of nothing": func(w io.Writer) { printEvidence(w, flowclient.Evidence{Subject: "build shop-web-run-1"}, noon) },
+		"state of nothing":    func(w io.Writer) { printState(w, flowclient.State{}, noon) },
 		"scaffold": func(w io.Writer) {
 			printScaffolded(w, flowclient.Scaffolded{Project: "shop", Components: []string{"shop-web", "shop-api"}, Commit: flowclient.Commit{SHA: oldSHA}, Repository: flowclient.Repository{CloneURL: "http://127.0.0.1:3001/platform/shop.git"}}, noon)
 		},

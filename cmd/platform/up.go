@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"platform.dev/platform/fixtures"
+	"platform.dev/platform/flowclient"
 	"platform.dev/platform/server"
 )
 
@@ -22,6 +23,22 @@ type upCmd struct {
 	MaxReviewEnvs int           `help:"Review environments at one time; 0 for none." default:"2" placeholder:"N"`
 	ReviewTTL     time.Duration `name:"review-ttl" help:"Remove a review environment after so long without activity on its pull request; 0: only when it is closed." default:"0s" placeholder:"DURATION"`
 	OTLP          string        `name:"otlp" help:"Send traces to this receiver as well (OTLP over HTTP), such as http://127.0.0.1:4318." placeholder:"URL"`
+
+	DefaultSoak    time.Duration `help:"How long a release is to be Ready in staging first, in projects that do not say; 0 for no time." default:"0s" placeholder:"DURATION"`
+	AllowSkipSoak  bool          `help:"Let people skip the soak and the URL check of a promotion, with a reason that is recorded."`
+	CapacityMargin string        `help:"Memory that a promotion has to leave free in its cell, such as 307Mi; 0 for none." default:"307Mi" placeholder:"QUANTITY"`
+
+	ConfirmPolicy string `help:"File (YAML) that says what people are asked to confirm before it is run; without it, only what is forced." type:"path" placeholder:"FILE"`
+	CommandRate   int    `help:"How many messages a minute the bots answer to one person; 0 for any number." default:"20" placeholder:"N"`
+	CommandBurst  int    `help:"How many of them at once." default:"10" placeholder:"N"`
+
+	Slack string `help:"File with the tokens of the bots that speak and listen in Slack, and not in the embedded chat; its mode must be 0600." type:"path" placeholder:"FILE"`
+
+	Commands string `name:"commands-dir" help:"Directory of programs that are commands of the bots: executables platform-<verb> that nobody else may write to." type:"path" placeholder:"DIR"`
+
+	KubernetesURL       string `name:"kubernetes-url" help:"Read the quotas of cells from this Kubernetes API server, such as https://127.0.0.1:6550, and not from the embedded runtime." placeholder:"URL"`
+	KubernetesTokenFile string `name:"kubernetes-token-file" help:"File with the bearer token for it." type:"path" placeholder:"FILE"`
+	KubernetesCAFile    string `name:"kubernetes-ca-file" help:"File with the certificates (PEM) that its own is signed by; without it, the machine's." type:"path" placeholder:"FILE"`
 }
 
 // Help is shown by platform up --help.
@@ -40,13 +57,40 @@ func (u *upCmd) Validate() error {
 	if u.MaxReviewEnvs < 0 || u.MaxReviewEnvs > 100 {
 		return fmt.Errorf("--max-review-envs %d: give a number from 0 to 100", u.MaxReviewEnvs)
 	}
+	if u.KubernetesURL == "" && u.KubernetesTokenFile+u.KubernetesCAFile != "" {
+		return errors.New("--kubernetes-token-file and --kubernetes-ca-file need --kubernetes-url: without it there is nobody to show them to")
+	}
 	if u.ReviewTTL < 0 {
 		return fmt.Errorf("--review-ttl %s: give a duration that is not negative", u.ReviewTTL)
+	}
+	if u.CommandRate < 0 || u.CommandRate > 6000 {
+		return fmt.Errorf("--command-rate %d: give a number from 0 to 6000", u.CommandRate)
+	}
+	if u.CommandBurst < 1 || u.CommandBurst > 1000 {
+		return fmt.Errorf("--command-burst %d: give a number from 1 to 1000", u.CommandBurst)
+	}
+	if u.DefaultSoak < 0 {
+		return fmt.Errorf("--default-soak %s: give a duration that is not negative", u.DefaultSoak)
+	}
+	if _, err := u.margin(); err != nil {
+		return err
 	}
 	if u.PortBase != nil && *u.PortBase != 0 && (*u.PortBase < 1024 || *u.PortBase > 65000) {
 		return fmt.Errorf("--port-base %d: give a port from 1024 to 65000, or 0 for free ones", *u.PortBase)
 	}
 	return nil
+}
+
+// margin is the capacity margin as server.Config has it: below 0 for none.
+func (u *upCmd) margin() (int64, error) {
+	n, err := flowclient.ParseQuantity(flowclient.Memory, u.CapacityMargin)
+	if err != nil {
+		return 0, fmt.Errorf("--capacity-margin %q %w", u.CapacityMargin, err)
+	}
+	if n == 0 {
+		n = -1 // 0 would be the default
+	}
+	return n, nil
 }
 
 // Run serves until ctx ends or, with --once, until the walkthrough has.
@@ -56,11 +100,22 @@ func (u *upCmd) Run(ctx context.Context, t terminal, log *slog.Logger) error {
 	if reviews == 0 {
 		reviews = -1 // none; 0 would be the default
 	}
+	margin, err := u.margin()
+	if err != nil {
+		return err
+	}
+	policy, err := u.confirmations()
+	if err != nil {
+		return err
+	}
 	p, err := server.Open(ctx, server.Config{
 		Data:      u.Data,
 		Ports:     server.PortChoice{Base: u.PortBase, Rebase: u.Rebase},
 		Templates: fixtures.Templates(),
-		OTLP:      u.OTLP, MaxReviews: reviews, ReviewTTL: u.ReviewTTL,
+		OTLP:      u.OTLP, MaxReviews: reviews, ReviewTTL: u.ReviewTTL, Slack: u.Slack, Commands: u.Commands,
+		DefaultSoak: u.DefaultSoak, AllowSkipSoak: u.AllowSkipSoak, CapacityMargin: margin,
+		Kubernetes: server.Kubernetes{URL: u.KubernetesURL, TokenFile: u.KubernetesTokenFile, CAFile: u.KubernetesCAFile},
+		Confirm:    policy, Rate: u.rate(),
 		Now: time.Now,
 		Log: log,
 	})

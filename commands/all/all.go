@@ -26,7 +26,16 @@ type Deps struct {
 
 // New makes every command and registers it.
 func New(d Deps) (*commands.Registry, error) {
-	delivery, err := platform.New(platform.Deps{Reader: d.Flow, Promoter: d.Flow, Locker: d.Flow, Reviewer: d.Flow, Differ: d.Flow, Now: d.Now})
+	cmds, err := Commands(d)
+	if err != nil {
+		return nil, err
+	}
+	return commands.NewRegistry(cmds...)
+}
+
+// Commands makes every command, those of each bot together.
+func Commands(d Deps) ([]commands.Command, error) {
+	delivery, err := platform.New(platform.Deps{Reader: d.Flow, Promoter: d.Flow, Locker: d.Flow, Freezer: d.Flow, Witness: d.Flow, Reviewer: d.Flow, Differ: d.Flow, Measurer: d.Flow, Auditor: d.Flow, Now: d.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -37,5 +46,5 @@ func New(d Deps) (*commands.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return commands.NewRegistry(append(delivery, tour...)...)
+	return append(delivery, tour...), nil
 }

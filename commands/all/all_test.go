@@ -35,8 +35,9 @@ func TestTheDocumentsCommandsAreThere(t *testing.T) {
 	var helps []markup.Message // each under the name of its golden files
 	assert.Equal(t, []string{"platform", "walkthrough"}, r.Bots())
 	for bot, verbs := range map[string][]string{
-		"platform":    {"status", "where", "diff", "promote", "rollback", "builds", "lock", "unlock", "locks", "help"},
-		"walkthrough": {"static", "rails", "status", "stop", "teardown", "help"},
+		"platform": {"status", "where", "diff", "why", "watch", "promote", "rollback", "undo", "builds", "lock", "unlock", "locks", "window", "freeze", "thaw", "freezes",
+			"state", "evidence", "audit", "dora", "explain", "confirm", "cancel", "help"},
+		"walkthrough": {"static", "rails", "status", "stop", "teardown", "explain", "confirm", "cancel", "help"},
 	} {
 		var got []string
 		for _, c := range r.Commands(bot) {
@@ -70,7 +71,8 @@ func TestWritesAskForAPermissionAndReadsAreOpen(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]string{
-		"platform promote": "component:promote", "platform rollback": "component:rollback", "platform lock": "lock:create", "platform unlock": "lock:delete",
+		"platform promote": "component:promote", "platform rollback": "component:rollback", "platform undo": "component:undo", "platform lock": "lock:create", "platform unlock": "lock:delete",
+		"platform freeze": "project:freeze", "platform thaw": "project:freeze",
 		"walkthrough static": "walkthrough:run", "walkthrough stop": "walkthrough:stop", "walkthrough teardown": "walkthrough:teardown",
 	}, got)
 }

@@ -19,6 +19,11 @@ type Ask struct {
 	Project string          // the project whose stream it is asked in
 	Link    string
 	At      time.Time
+
+	Confirmed string // as if a plan with this fingerprint had been confirmed
+
+	// Calls answers what the command asks of other commands of its bot; nil: everything is refused.
+	Calls func(words []string) commands.Called
 }
 
 // Developer is who asks when Ask.Who is empty.
@@ -36,7 +41,8 @@ type Recorder struct {
 	Answers  []markup.Message
 	Progress []markup.Message
 	Posts    []Posted
-	Err      error // what Run returned, or the *commands.UsageError of parsing
+	Calls    [][]string // what was asked of other commands, in words
+	Err      error      // what Run returned, or the *commands.UsageError of parsing
 }
 
 // Answer is the last answer given; the zero Message when there is none.
@@ -63,7 +69,20 @@ func (r *Recorder) Final() []Posted {
 }
 
 // recording makes a Recorder the Reply of one run.
-type recording struct{ *Recorder }
+type recording struct {
+	*Recorder
+	calls func(words []string) commands.Called
+}
+
+// Call keeps what is asked, and answers as the test says.
+func (r recording) Call(ctx context.Context, words []string) (commands.Called, error) {
+	r.Calls = append(r.Calls, words)
+	if r.calls == nil {
+		refused := markup.Message{Kind: "test.refused", Status: markup.Refused, Title: markup.Spans(markup.T("Nothing is called in this test"))}
+		return commands.Called{Outcome: commands.CallRefused, Message: refused}, ctx.Err()
+	}
+	return r.calls(words), ctx.Err()
+}
 
 func (r recording) Answer(ctx context.Context, m markup.Message) error {
 	r.Answers = append(r.Answers, m)
@@ -100,7 +119,7 @@ func RunContext(ctx context.Context, t testing.TB, cmd commands.Command, ask Ask
 		rec.Err = err
 		return rec
 	}
-	rec.Err = call.Command.Run(ctx, ask.request(cmd.Bot, call), recording{rec})
+	rec.Err = call.Command.Run(ctx, ask.request(cmd.Bot, call), recording{rec, ask.Calls})
 	return rec
 }
 
@@ -117,7 +136,7 @@ func (a Ask) request(bot string, call commands.Call) commands.Request {
 	}
 	return commands.Request{
 		Key: a.Key, Bot: bot, Verb: call.Verb, Args: call.Args, Text: strings.TrimSpace(a.Text),
-		Who: a.Who, Place: a.Place, Link: a.Link, Project: a.Project, At: a.At,
+		Who: a.Who, Place: a.Place, Link: a.Link, Project: a.Project, At: a.At, Confirmed: a.Confirmed,
 	}
 }
 

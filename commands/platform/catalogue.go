@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"slices"
 	"time"
 
 	"platform.dev/platform/bots/markup"
@@ -19,7 +20,7 @@ func Catalogue() []markup.Message {
 	late := s.lock
 	late.Note = "production runs 1a2b3c4 already: the lock takes nothing out of service there, and refuses only a return to it."
 	all := flowclient.Delivery{Components: []flowclient.ComponentDelivery{s.web, s.api}}
-	return append(s.moves(),
+	return slices.Concat(s.moves(), s.gates(), s.freezes(), s.watches(), s.states(), s.evidences(), []markup.Message{
 		statusMessage("shop", all.Components, s.reviews(), window, s.now),
 		diffMessage(s.ships(), all.Components, s.now), diffMessage(s.behind(), all.Components, s.now), diffMessage(s.shipped(), all.Components, s.now),
 		whereMessage(s.web, s.now), whereMessage(same, s.now), whereMessage(nowhere, s.now),
@@ -28,9 +29,11 @@ func Catalogue() []markup.Message {
 		refusedLock("lock", "Not locked: ", s.lock.Commit[:4], s.web.Component, flowclient.Refuse("commit \"1a2b\" is ambiguous in platform/shop; write more of it.")),
 		refusedLock("unlock", "Not unlocked: ", s.lock.Commit[:4], s.web.Component, flowclient.Refuse("commit \"1a2b\" is ambiguous in platform/shop; write more of it.")),
 		unlockMessage(s.web, s.lock.Commit, "", []flowclient.Lock{s.lock}), unlockMessage(s.web, s.lock.Commit, "staging", nil),
-		locksMessage([]flowclient.Lock{s.lock, {Component: "shop-api", Commit: s.second, Reason: "not before Monday", Who: "admin", At: s.now.Add(-49 * time.Hour)}}, all, "shop", s.now),
-		locksMessage(nil, all, "shop", s.now),
-	)
+		locksMessage([]flowclient.Lock{s.lock, {Component: "shop-api", Commit: s.second, Reason: "not before Monday", Who: "admin", At: s.now.Add(-49 * time.Hour)}}, all, "shop", 0, s.now),
+		locksMessage(nil, all, "shop", 0, s.now),
+		doraMessage(s.delivered(), 30), doraMessage(s.undelivered(), 1),
+		auditMessage(s.audited(), "", s.now), auditMessage(flowclient.AuditPage{}, "shop", s.now),
+	})
 }
 
 // sample is a project as it may stand, to make samples of messages from.
@@ -69,24 +72,37 @@ func (s sample) moves() []markup.Message {
 	cs := []flowclient.ComponentDelivery{s.web, s.api}
 	promoted := flowclient.ComponentOutcome{Component: "shop-web", Result: flowclient.Promoted, From: "shop-web-6f708192", FromCommit: s.first, To: "shop-web-2b3c4d5e", ToCommit: s.second, URL: s.web.Environments[1].URL}
 	first := flowclient.ComponentOutcome{Component: "shop-api", Result: flowclient.Promoted, To: "shop-api-a3b4c5d6", ToCommit: s.first}
-	waiting := flowclient.ComponentOutcome{Component: "shop-api", Result: flowclient.Retry, Sentence: "shop-api 1a2b3c4 is not Ready in staging (ImageNotFound); ask again when it is."}
+	notReady := "shop-api 1a2b3c4 is not Ready in staging (ImageNotFound); ask again when it is."
+	waiting := flowclient.ComponentOutcome{Component: "shop-api", Result: flowclient.Retry, Sentence: notReady, Gates: []flowclient.Verdict{{Gate: "ready", Component: "shop-api", Sentence: notReady}}}
 	unchanged := flowclient.ComponentOutcome{Component: "shop-web", Result: flowclient.Unchanged, Sentence: "shop-web: production runs 9f8e7d6 already."}
 	rolled := promoted
 	rolled.Result, rolled.From, rolled.To, rolled.FromCommit, rolled.ToCommit = flowclient.RolledBack, promoted.To, promoted.From, s.second, s.first
 	refusal := &flowclient.Refusal{
 		Sentence: "shop-web 9f8e7d6 is locked in production by sre since Fri 20 Nov 17:48 UTC: breaks the checkout. Clear the lock on shop-web 9f8e7d6 to go on.", Gate: "lock",
 		Gates: []flowclient.Verdict{
-			{Gate: "lock", Sentence: "shop-web 9f8e7d6 is locked in production by sre since Fri 20 Nov 17:48 UTC: breaks the checkout. Clear the lock on shop-web 9f8e7d6 to go on."},
+			{Gate: "lock", Component: "shop-web", Numbers: map[string]string{"commit": s.second, "environment": flowclient.Production, "who": "sre"},
+				Sentence: "shop-web 9f8e7d6 is locked in production by sre since Fri 20 Nov 17:48 UTC: breaks the checkout. Clear the lock on shop-web 9f8e7d6 to go on."},
 			{Gate: "window", Sentence: "Production changes to shop are allowed Mon-Fri 09:00-17:00 Europe/London. Closed now; opens Mon 23 Nov 09:00 GMT, in 2 d 15 h."},
-			{Gate: "capacity", Pass: true, Sentence: "it fits"},
+			{Gate: "capacity", Numbers: map[string]string{"fits": "shop-web"},
+				Sentence: "shop in production has no room for shop-api and shop-web: memory needs 512Mi + 307Mi margin; 3.4Gi of 4Gi used; short by 205Mi. shop-web alone would fit. Free something there, raise the quota, or force."},
+			{Gate: "ready", Component: "shop-api", Sentence: "shop-api 1a2b3c4 is not Ready in staging (ImageNotFound: registry: manifest shop/api is unknown); ask again when it is."},
+			{Gate: "soak", Component: "shop-web", Pass: true, Sentence: "shop-web 9f8e7d6 has been in staging for 12 min; 5 min was asked for."},
 		},
 	}
 	of := func(cs ...flowclient.ComponentOutcome) flowclient.Outcome {
 		return flowclient.Outcome{Project: "shop", Components: cs}
 	}
+	soaking := waiting
+	soaking.Sentence = "shop-api 1a2b3c4 has been in staging for 40 s of 5 min; ask again in 4 min 20 s."
+	soaking.Gates = []flowclient.Verdict{{Gate: "soak", Component: "shop-api", Sentence: soaking.Sentence}}
+	superseded := flowclient.ComponentOutcome{Component: "shop-api", Result: flowclient.Superseded, Sentence: "shop-api: production was changed meanwhile; look, and ask again."}
 	noted := of(rolled)
 	noted.Note = "A rollback moves code only: schema changes and resources stay as they are."
 	return []markup.Message{
+		movedMessage(planned, "shop", cs, of(promoted, first)), movedMessage(planned, "shop", cs, of(promoted, soaking)),
+		movedMessage(planned, "shop", cs, of(unchanged, soaking)), movedMessage(planned, "shop", cs, of(unchanged)), refusedMessage(planned, "shop", refusal),
+		movedMessage(undone, "shop", cs, noted), movedMessage(undone, "shop", cs, of(rolled, superseded)), movedMessage(undone, "shop", cs, of(superseded)), movedMessage(undone, "shop", cs, of(unchanged)),
+		refusedMessage(undone, "shop", &flowclient.Refusal{Sentence: "shop-web was rolled back by sre at Fri 20 Nov 17:40 UTC; nothing was undone. Roll back by hand."}),
 		movedMessage(forward, "shop", cs, of(promoted, first)), movedMessage(forward, "shop", cs, of(promoted, waiting)),
 		movedMessage(forward, "shop", cs, of(unchanged, waiting)), movedMessage(forward, "shop", cs, of(unchanged)),
 		refusedMessage(forward, "shop", refusal),

@@ -10,7 +10,8 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// direction is the words in which a promotion and a rollback differ.
+// direction is the words in which a promotion, what it would be, a rollback and
+// an undo differ.
 type direction struct {
 	kind  string // of messages: "promote", "rollback"
 	done  string // result of a component that moved
@@ -22,7 +23,12 @@ type direction struct {
 
 var (
 	forward = direction{"promote", flowclient.Promoted, "Promoted ", " is not promoted", " to production", ": production runs what staging runs already"}
-	back    = direction{"rollback", flowclient.RolledBack, "Rolled back ", " is not rolled back", " in production", ": there was nothing to roll back"}
+	planned = direction{"plan", flowclient.Promoted, "Would promote ", " would not be promoted", " to production", ": production runs what staging runs already"}
+	// A rollback that is only planned is told in the kinds of a plan, too.
+	plannedBack = direction{"plan", flowclient.RolledBack, "Would roll back ", " would not be rolled back", " in production", ": there is nothing to roll back"}
+
+	back   = direction{"rollback", flowclient.RolledBack, "Rolled back ", " is not rolled back", " in production", ": there was nothing to roll back"}
+	undone = direction{"undo", flowclient.RolledBack, "Took back the last promotion of ", ": the last promotion is not taken back", "", ": there was nothing to take back"}
 )
 
 // answerMove answers with the outcome, or with the refusal word for word.
@@ -37,21 +43,19 @@ func answerMove(ctx context.Context, reply commands.Reply, dir direction, projec
 	return reply.Answer(ctx, movedMessage(dir, project, cs, o))
 }
 
-// refusedMessage is a refusal with every gate that is against.
+// refusedMessage is a refusal with every gate that is against, the one that
+// refuses first, and what can be asked next.
 func refusedMessage(dir direction, project string, r *flowclient.Refusal) markup.Message {
 	m := markup.Message{
 		Kind: dir.kind + ".refused", Status: markup.Refused,
 		Title:  markup.Spans(markup.B(project), markup.T(dir.not+dir.to)),
 		Blocks: []markup.Block{markup.Text(markup.F(r.Sentence))},
 	}
-	var others [][]markup.Span
-	for _, g := range r.Gates {
-		if !g.Pass && g.Sentence != "" && g.Sentence != r.Sentence {
-			others = append(others, markup.Spans(markup.B(g.Gate), markup.T(": "), markup.F(g.Sentence)))
-		}
-	}
-	if len(others) > 0 {
+	if others := against(r.Gates, r.Sentence); len(others) > 0 {
 		m.Blocks = append(m.Blocks, markup.Text(markup.T("Also against it:")), markup.List(others...))
+	}
+	if next := remediesOf(project, r.Gates); len(next) > 0 {
+		m.Blocks = append(m.Blocks, markup.Text(markup.T("What you can do:")), markup.List(next...))
 	}
 	return m
 }
@@ -63,10 +67,14 @@ func movedMessage(dir direction, project string, cs []flowclient.ComponentDelive
 		repositories[c.Component] = c.Repository
 	}
 	var items [][]markup.Span
+	var keeping []flowclient.Verdict // of those that do not move
 	var moved int
 	for _, c := range o.Components {
 		if c.Result == dir.done {
 			moved++
+		}
+		if c.Result == flowclient.Retry {
+			keeping = append(keeping, c.Gates...)
 		}
 		items = append(items, movedItem(dir, c, repositories[c.Component]))
 	}
@@ -87,6 +95,9 @@ func movedMessage(dir direction, project string, cs []flowclient.ComponentDelive
 	}
 	if o.Note != "" {
 		m.Blocks = append(m.Blocks, markup.Text(markup.F(o.Note)))
+	}
+	if next := remediesOf(project, keeping); len(next) > 0 {
+		m.Blocks = append(m.Blocks, markup.Text(markup.T("What you can do:")), markup.List(next...))
 	}
 	return m
 }

@@ -38,12 +38,33 @@ type flow struct {
 	compared   []string
 	reviews    []flowclient.Review
 	unread     error // of Reviews
+
+	windows   map[string]string // annotations by project
+	freezes   []flowclient.Freeze
+	froze     []flowclient.FreezeRequest
+	thawed    []flowclient.FreezeRequest
+	undos     []flowclient.UndoRequest
+	why       flowclient.Why
+	whys      []string
+	unlocking []flowclient.LockRequest
+	state     flowclient.State
+	known     flowclient.Evidence
+	again     flowclient.Replayed
+	delivers  func() flowclient.Delivery // nil: delivery
+	clock     func() time.Time           // nil: always now
+	audits    []flowclient.AuditQuery
+	measured  []measured
 }
 
-func (f *flow) Delivery(context.Context) (flowclient.Delivery, error) { return f.delivery, nil }
-func (f *flow) Builds(context.Context) ([]flowclient.Build, error)    { return nil, f.err }
+func (f *flow) Delivery(context.Context) (flowclient.Delivery, error) {
+	if f.delivers != nil {
+		return f.delivers(), nil
+	}
+	return f.delivery, nil
+}
+func (f *flow) Builds(context.Context) ([]flowclient.Build, error) { return nil, f.err }
 func (f *flow) Window(_ context.Context, project string) (flowclient.Window, error) {
-	return flowclient.Window{Project: project, Open: true, Sentence: "Production changes to " + project + " are allowed at any time."}, nil
+	return flowclient.Window{Project: project, Open: true, Text: f.windows[project], Sentence: "Production changes to " + project + " are allowed at any time."}, nil
 }
 func (f *flow) Promote(_ context.Context, r flowclient.Promotion) (flowclient.Outcome, error) {
 	f.promotions = append(f.promotions, r)
@@ -70,9 +91,15 @@ func newFlow() *flow {
 	}}}
 }
 
+func clock() time.Time { return now }
+
 func ask(t *testing.T, f *flow, in commandstest.Ask) *commandstest.Recorder {
 	t.Helper()
-	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Reviewer: f, Differ: f, Now: func() time.Time { return now }})
+	tells := clock
+	if f.clock != nil {
+		tells = f.clock
+	}
+	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Freezer: f, Witness: f, Reviewer: f, Differ: f, Measurer: f, Auditor: f, Now: tells})
 	require.NoError(t, err)
 	registry, err := commands.NewRegistry(cmds...)
 	require.NoError(t, err)
@@ -84,7 +111,7 @@ func ask(t *testing.T, f *flow, in commandstest.Ask) *commandstest.Recorder {
 }
 
 func TestDepsAreChecked(t *testing.T) {
-	_, err := platform.New(platform.Deps{Reader: newFlow(), Promoter: newFlow(), Locker: newFlow(), Reviewer: newFlow(), Differ: newFlow()})
+	_, err := platform.New(platform.Deps{Reader: newFlow(), Promoter: newFlow(), Locker: newFlow(), Freezer: newFlow(), Witness: newFlow(), Reviewer: newFlow(), Differ: newFlow(), Measurer: newFlow(), Auditor: newFlow()})
 	require.ErrorContains(t, err, "Now")
 }
 
@@ -236,7 +263,7 @@ func TestInAProjectsStreamLocksSaysWhoseTheyAre(t *testing.T) {
 
 func TestALockThatAnotherSetIsShownAsTheirs(t *testing.T) {
 	f := &theirs{newFlow()}
-	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Reviewer: f, Differ: f, Now: func() time.Time { return now }})
+	cmds, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Freezer: f, Witness: f, Reviewer: f, Differ: f, Measurer: f, Auditor: f, Now: clock})
 	require.NoError(t, err)
 	rec := commandstest.Run(t, commandstest.Pick(t, cmds, "lock"), commandstest.Ask{Text: "lock shop-web 1a2b3c4 --reason mine"})
 	require.NoError(t, rec.Err)

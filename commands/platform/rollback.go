@@ -17,22 +17,48 @@ type rollbackArgs struct {
 	Component string `arg:"" optional:"" help:"The component; a project's only one may be left out."`
 }
 
+// Aim is production of the project; one word may name a project or a component of any.
+func (a *rollbackArgs) Aim() (project, environment string) {
+	if a.Project != "" && a.Component == "" {
+		return commands.AnyProject, flowclient.Production
+	}
+	return a.Project, flowclient.Production
+}
+
 // rollback returns a component to the release that the last promotion displaced.
 func rollback(p roller, reader deliveries) commands.Command {
-	return commands.Typed(commands.Command{
+	c := commands.Typed(commands.Command{
 		Bot: Bot, Verb: "rollback", Effect: commands.Write, Action: ActionRollback,
 		Summary:  "return a component in production to the release it ran before",
 		Examples: []string{"rollback shop shop-web"},
 	}, func(ctx context.Context, req commands.Request, args *rollbackArgs, reply commands.Reply) error {
-		d, err := reader.Delivery(ctx)
+		r, cs, err := rollingBack(ctx, reader, req, args)
 		if err != nil {
 			return err
 		}
-		c, err := target(d, args.Project, args.Component, req)
-		if err != nil {
-			return err
-		}
-		outcome, err := p.Rollback(ctx, flowclient.Promotion{Origin: origin(req), Project: c.Project, Component: c.Component})
-		return answerMove(ctx, reply, back, c.Project, components(d, c.Project), outcome, err)
+		outcome, err := p.Rollback(ctx, r)
+		return answerMove(ctx, reply, back, r.Project, cs, outcome, err)
 	})
+	return commands.Planned(c, func(ctx context.Context, req commands.Request, args *rollbackArgs) (commands.Plan, error) {
+		r, cs, err := rollingBack(ctx, reader, req, args)
+		if err != nil {
+			return commands.Plan{}, err
+		}
+		r.DryRun = true
+		outcome, err := p.Rollback(ctx, r)
+		return planOf(plannedBack, r.Project, cs, outcome, err)
+	})
+}
+
+// rollingBack is what is asked for, by names that exist, and the components of its project.
+func rollingBack(ctx context.Context, reader deliveries, req commands.Request, args *rollbackArgs) (flowclient.Promotion, []flowclient.ComponentDelivery, error) {
+	d, err := reader.Delivery(ctx)
+	if err != nil {
+		return flowclient.Promotion{}, nil, err
+	}
+	c, err := target(d, args.Project, args.Component, req)
+	if err != nil {
+		return flowclient.Promotion{}, nil, err
+	}
+	return flowclient.Promotion{Origin: origin(req), Project: c.Project, Component: c.Component}, components(d, c.Project), nil
 }

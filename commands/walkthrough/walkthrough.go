@@ -55,12 +55,18 @@ type puller interface {
 	Reviews(ctx context.Context) ([]flowclient.Review, error)
 }
 
+// promoter is the part of flowclient.Promoter that a run calls.
+type promoter interface {
+	Promote(ctx context.Context, r flowclient.Promotion) (flowclient.Outcome, error)
+	Rollback(ctx context.Context, r flowclient.Promotion) (flowclient.Outcome, error)
+}
+
 // Deps is what a walkthrough acts on. Reader, Author, Promoter, Locker, Puller,
 // Walker, Fetch and Now are needed; the others have defaults.
 type Deps struct {
 	Reader   reader
 	Author   flowclient.Author
-	Promoter flowclient.Promoter
+	Promoter promoter
 	Locker   locker
 	Puller   puller
 	Walker   flowclient.Walker

@@ -2,7 +2,6 @@ package flowtest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -23,7 +22,7 @@ func NewController(t *testing.T, p *Plane, m Memory, templates fs.FS, change ...
 	mortal := mortal{m, p}
 	deps := flowclient.Deps{
 		ControlPlane: p, Git: p, Cluster: p, Prober: p, Journal: mortal, Locks: m, Sightings: m, Runs: m,
-		Pulls: p, Reviews: mortal, Applied: mortal, Traces: mortal, History: m,
+		Pulls: p, Reviews: mortal, Applied: mortal, Traces: mortal, History: m, Standings: mortal, Freezes: m,
 		Templates: templates, Now: p.Now, Settings: flowclient.Settings{
 			Owner: "platform", SecretRef: "git-read", ModuleRef: "#main", Floors: flowclient.DefaultFloors(),
 			Hooks: []flowclient.HookTarget{{URL: "http://api/autobuild", Secret: "s", Events: []string{"push"}}, {URL: "http://flow/sync", Secret: "s", Events: []string{"push"}}},
@@ -48,8 +47,20 @@ func (j mortal) Begin(ctx context.Context, in flowclient.Intent) (recorded flowc
 	return recorded, fresh, err
 }
 
-func (j mortal) Settle(ctx context.Context, id string, outcome json.RawMessage, at time.Time, events ...flowclient.Event) error {
-	return j.plane.Write("settle", func() error { return j.Memory.Settle(ctx, id, outcome, at, events...) })
+func (j mortal) Settle(ctx context.Context, id string, s flowclient.Settlement) error {
+	return j.plane.Write("settle", func() error { return j.Memory.Settle(ctx, id, s) })
+}
+
+func (j mortal) Stand(ctx context.Context, project string, episodes []flowclient.Episode, backoffs []flowclient.Backoff, at time.Time) (last []flowclient.Episode, err error) {
+	err = j.plane.Write("stand", func() (err error) {
+		last, err = j.Memory.Stand(ctx, project, episodes, backoffs, at)
+		return err
+	})
+	return last, err
+}
+
+func (j mortal) LiftHold(ctx context.Context, component, release string) error {
+	return j.plane.Write("lift", func() error { return j.Memory.LiftHold(ctx, component, release) })
 }
 
 func (j mortal) MarkPull(ctx context.Context, repo string, number int, touched time.Time) error {
@@ -173,7 +184,8 @@ func (c *crash) end(t *testing.T) any {
 	}
 	for _, kind := range []string{flowclient.EventPromoted, flowclient.EventRolledBack, flowclient.EventScaffolded, flowclient.EventRemoved,
 		flowclient.EventPullOpened, flowclient.EventPullMerged, flowclient.EventPullClosed, flowclient.EventReviewQueued, flowclient.EventReviewCreated,
-		flowclient.EventReviewUpdated, flowclient.EventReviewFailed, flowclient.EventReviewDestroyed} {
+		flowclient.EventReviewUpdated, flowclient.EventReviewFailed, flowclient.EventReviewDestroyed,
+		flowclient.EventAutoLeftOut, flowclient.EventExternal} {
 		state[kind] = len(c.site.events(kind))
 	}
 	return state

@@ -65,6 +65,71 @@ var acts = map[string]act{
 			assert.Empty(t, d.Displaced)
 		},
 	},
+	"undo": {
+		writes: 3, // begin, repoint, settle
+		prepare: func(s *site) {
+			s.scaffold(false)
+			s.promoted()
+			s.push("index.html", page("second"))
+			s.promoted()
+		},
+		do: func(s *site, f flowclient.Flow) (any, error) {
+			return f.Undo(s.ctx(), flowclient.UndoRequest{Origin: s.origin(), Project: s.project})
+		},
+		check: func(t *testing.T, s *site, _ any) {
+			assert.Len(t, s.events(flowclient.EventRolledBack), 1)
+			d, _ := s.deployment(flowclient.Production)
+			assert.Empty(t, d.Displaced)
+		},
+	},
+	"automatic promotion": {
+		writes:  3, // begin, pin, settle
+		prepare: func(s *site) { s.scaffold(false); s.promoted(); s.automatic(); s.push("index.html", page("second")) },
+		do:      passing,
+		check: func(t *testing.T, s *site, _ any) {
+			assert.Len(t, s.events(flowclient.EventPromoted), 2)
+			d, _ := s.deployment(flowclient.Production)
+			assert.Equal(t, flowclient.Automatic, d.PromotedBy)
+			assert.NotEmpty(t, d.Displaced)
+		},
+	},
+	"first automatic promotion": {
+		writes:  5, // begin, project binding, resource binding, binding, settle
+		prepare: func(s *site) { s.scaffold(false); s.resource(); s.automatic() },
+		do:      passing,
+		check:   func(t *testing.T, s *site, _ any) { assert.Len(t, s.events(flowclient.EventPromoted), 1) },
+	},
+	"automatic promotion of what is held no longer": {
+		writes: 4, // lift, begin, pin, settle
+		prepare: func(s *site) {
+			s.scaffold(false)
+			s.promoted()
+			s.push("index.html", page("second"))
+			s.promoted()
+			_, err := s.rollback()
+			require.NoError(s.t, err)
+			s.automatic()
+			s.push("index.html", page("third"))
+		},
+		do:    passing,
+		check: func(t *testing.T, s *site, _ any) { assert.Len(t, s.events(flowclient.EventPromoted), 3) },
+	},
+	"automatic promotion that a lock keeps": {
+		writes: 1, // stand
+		prepare: func(s *site) {
+			s.scaffold(false)
+			s.promoted()
+			c := s.push("index.html", page("second"))
+			_, err := s.Flow.SetLock(s.ctx(), flowclient.LockRequest{Origin: s.origin(), Component: s.component, Commit: c.SHA, Reason: "breaks"})
+			require.NoError(s.t, err)
+			s.automatic()
+		},
+		do: passing,
+		check: func(t *testing.T, s *site, _ any) {
+			assert.Len(t, s.events(flowclient.EventAutoLeftOut), 1)
+			assert.Len(t, s.events(flowclient.EventPromoted), 1)
+		},
+	},
 	"scaffold": {
 		writes: 8, // begin, repository, two hooks, project, component, push, settle
 		do: func(s *site, f flowclient.Flow) (any, error) {
@@ -102,6 +167,16 @@ var acts = map[string]act{
 
 func promoting(s *site, f flowclient.Flow) (any, error) {
 	return f.Promote(s.ctx(), flowclient.Promotion{Origin: s.origin(), Project: s.project})
+}
+
+// automatic lets the project's releases move by themselves.
+func (s *site) automatic() {
+	s.t.Helper()
+	o, err := s.ControlPlane.Get(s.ctx(), flowclient.KindProject, s.project)
+	require.NoError(s.t, err)
+	o.Kind, o.Metadata.Annotations[flowclient.AnnotationPromotion] = flowclient.KindProject, "auto"
+	_, err = s.ControlPlane.Update(s.ctx(), o)
+	require.NoError(s.t, err)
 }
 
 // resource gives the project a backing service.

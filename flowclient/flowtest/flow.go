@@ -37,12 +37,22 @@ func Flow(t *testing.T, open func(t *testing.T) World) {
 		"a lock refuses promotion and rollback until cleared":   lockRefuses,
 		"a lock on what production runs does not trap it":       lockTrapsNothing,
 		"a closed or unreadable window refuses":                 windowRefuses,
+		"a freeze refuses until it is cleared":                  freezeRefuses,
+		"a freeze of every project, and one to come":            freezeOfEvery,
+		"what no freeze can be is named":                        badFreezes,
 		"production out of service is brought back by promote":  reactivates,
+		"why and promote agree":                                 whyAgrees,
+		"undo takes back the newest promotion of its own door":  undoTakesBack,
+		"clearing a lock is told before it is done":             unlockingTells,
+		"every decision can be made again":                      decisionsReplay,
+		"an automatic project moves, and a rollback stays put":  movesByItself,
 		"a failed build is told with its stage and forty lines": failedBuild,
 		"teardown removes labelled projects alone":              teardownLabelled,
 		"one walkthrough at a time":                             oneWalkthrough,
 		"bad input names the field and changes nothing":         badInput,
 		"what does not exist is named":                          unknownNames,
+		"what was decided is on the record, newest first":       auditTold,
+		"delivery is measured from the record":                  doraMeasured,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t)
@@ -183,12 +193,19 @@ func (s *site) annotate(key, value string) {
 // setState sets spec.state of the component's production binding.
 func (s *site) setState(state string) {
 	s.t.Helper()
+	s.bindByHand("state", state)
+}
+
+// bindByHand changes a field of the spec of the component's production binding
+// past the controller.
+func (s *site) bindByHand(field, value string) {
+	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		o, err := s.ControlPlane.Get(s.ctx(), flowclient.KindReleaseBinding, s.component+"-"+flowclient.Production)
 		require.NoError(s.t, err)
 		spec := map[string]any{}
 		require.NoError(s.t, json.Unmarshal(o.Spec, &spec))
-		spec["state"] = state
+		spec[field] = value
 		o.Spec, err = json.Marshal(spec)
 		require.NoError(s.t, err)
 		_, err = s.ControlPlane.Update(s.ctx(), o)

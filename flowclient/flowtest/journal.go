@@ -22,6 +22,8 @@ type Memory interface {
 	flowclient.AppliedStore
 	flowclient.Traces
 	flowclient.History
+	flowclient.Standings
+	flowclient.FreezeStore
 }
 
 // Journal is the contract of the controller's memory. open gives an empty one
@@ -34,6 +36,9 @@ func Journal(t *testing.T, open func(t *testing.T) (m Memory, reopen func() Memo
 		"identical requests at once begin one intent":     beginTogether,
 		"a lock is set once and cleared once":             lockOnce,
 		"clearing by environment":                         clearByEnvironment,
+		"a freeze is set once and cleared once":           freezeOnce,
+		"freezes end by themselves":                       freezesEnd,
+		"identical freezes at once are one":               freezeTogether,
 		"a release counts from when it was first seen":    seenSince,
 		"a clock that goes backwards shortens no soak":    clockBackwards,
 		"one walkthrough is under way at a time":          runOnce,
@@ -41,6 +46,10 @@ func Journal(t *testing.T, open func(t *testing.T) (m Memory, reopen func() Memo
 		"applied manifests are replaced one by one":       manifestsRemembered,
 		"a commit's first trace is kept":                  tracesRemembered,
 		"history is read by project and by trace":         historyRead,
+		"records are paged, newest first":                 recordsPaged,
+		"records are narrowed by what they are about":     recordsNarrowed,
+		"records are what was recorded":                   recordsWhole,
+		"what happened in a stretch of time":              happenedBetween,
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, reopen := open(t)
@@ -85,8 +94,8 @@ func intentOnce(t *testing.T, m Memory, reopen func() Memory) {
 func settleOnce(t *testing.T, m Memory, reopen func() Memory) {
 	in, _, err := m.Begin(t.Context(), intent("zulip:31"))
 	require.NoError(t, err)
-	require.NoError(t, m.Settle(t.Context(), in.ID, json.RawMessage(`{"a":1}`), noon, happened("one"), happened("two")))
-	require.NoError(t, m.Settle(t.Context(), in.ID, json.RawMessage(`{"a":2}`), noon, happened("three")))
+	require.NoError(t, m.Settle(t.Context(), in.ID, flowclient.Settlement{Outcome: json.RawMessage(`{"a":1}`), At: noon, Events: []flowclient.Event{happened("one"), happened("two")}}))
+	require.NoError(t, m.Settle(t.Context(), in.ID, flowclient.Settlement{Outcome: json.RawMessage(`{"a":2}`), At: noon, Events: []flowclient.Event{happened("three")}}))
 	m = reopen()
 	in, found, err := m.Find(t.Context(), "zulip:31")
 	require.NoError(t, err)
@@ -101,7 +110,7 @@ func settleOnce(t *testing.T, m Memory, reopen func() Memory) {
 	want := happened("two")
 	want.Seq = events[1].Seq
 	assert.Equal(t, want, events[1])
-	assert.True(t, flowclient.IsNotFound(m.Settle(t.Context(), "no-such-id", json.RawMessage(`{}`), noon)))
+	assert.True(t, flowclient.IsNotFound(m.Settle(t.Context(), "no-such-id", flowclient.Settlement{Outcome: json.RawMessage(`{}`), At: noon})))
 }
 
 func noteOnce(t *testing.T, m Memory, reopen func() Memory) {

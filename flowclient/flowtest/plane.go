@@ -19,7 +19,7 @@ var ErrCrashed = errors.New("the process is gone")
 
 // Plane is a control plane and a git server in memory, with the builds and
 // bindings of an embedded platform done at once, inside the write that asks
-// for them. It is a flowclient.ControlPlane, Git, Cluster and Prober.
+// for them. It is a flowclient.ControlPlane, Git, Cluster, Cells and Prober.
 type Plane struct {
 	Free int64            // bytes that AvailableMemory answers
 	Now  func() time.Time // of creation times and commits
@@ -27,6 +27,7 @@ type Plane struct {
 	watch   func(kind flowclient.Kind, name string)
 	mu      sync.Mutex
 	objects map[flowclient.Kind]map[string]*kept
+	owned   map[flowclient.Kind]map[flowclient.Owner]map[string]*kept // by project, and by component
 	repos   map[string]*repo
 	logs    map[string][]flowclient.LogLine // by "run/stage"
 	answers map[string]int                  // Probe's, by URL
@@ -35,6 +36,9 @@ type Plane struct {
 	told     func(flowclient.PullDelivery)
 	untold   []flowclient.PullDelivery // delivered when the lock is given up
 	held     bool                      // runs that are asked for wait for FinishRun
+
+	quotas map[string]flowclient.Quota // of cells, by namespace
+	asked  int                         // how often
 
 	uid int
 
@@ -49,12 +53,13 @@ type kept struct {
 	object     flowclient.Object
 	version    int
 	generation int64
+	owner      flowclient.Owner // as it is kept under; of labels where spec names none
 }
 
 // NewPlane gives a world with the environments of the application pipeline.
 func NewPlane(now func() time.Time) *Plane {
 	p := &Plane{Free: 8 << 30, Now: now, objects: map[flowclient.Kind]map[string]*kept{}, repos: map[string]*repo{},
-		logs: map[string][]flowclient.LogLine{}, answers: map[string]int{}, statuses: map[string]flowclient.CommitStatus{}}
+		logs: map[string][]flowclient.LogLine{}, answers: map[string]int{}, statuses: map[string]flowclient.CommitStatus{}, quotas: map[string]flowclient.Quota{}}
 	for _, name := range []string{flowclient.Staging, flowclient.Production} {
 		p.put(flowclient.Object{Kind: flowclient.KindEnvironment, Metadata: flowclient.Metadata{Name: name}, Spec: json.RawMessage(`{}`)})
 	}
@@ -154,8 +159,15 @@ func (p *Plane) List(_ context.Context, kind flowclient.Kind, f flowclient.Filte
 		return nil, ErrCrashed
 	}
 	objects := []flowclient.Object{}
-	for _, name := range slices.Sorted(maps.Keys(p.objects[kind])) {
-		if o := p.objects[kind][name].read(); narrowed(o, f) {
+	among := p.objects[kind]
+	switch {
+	case f.Component != "":
+		among = p.owned[kind][flowclient.Owner{ComponentName: f.Component}]
+	case f.Project != "":
+		among = p.owned[kind][flowclient.Owner{ProjectName: f.Project}]
+	}
+	for _, name := range slices.Sorted(maps.Keys(among)) {
+		if o := among[name].read(); narrowed(o, f) {
 			o.ETag = ""
 			objects = append(objects, o)
 		}
@@ -196,6 +208,7 @@ func (p *Plane) Update(_ context.Context, o flowclient.Object) (written flowclie
 		}
 		k.object.Metadata.Labels, k.object.Metadata.Annotations = maps.Clone(o.Metadata.Labels), maps.Clone(o.Metadata.Annotations)
 		k.object.Spec = slices.Clone(o.Spec)
+		p.own(k, true)
 		p.reconcile(k)
 		written = k.read()
 		return nil
@@ -217,6 +230,7 @@ func (p *Plane) Delete(_ context.Context, kind flowclient.Kind, name string) err
 				}
 			}
 		}
+		p.own(p.objects[kind][name], false)
 		delete(p.objects[kind], name)
 		if p.watch != nil {
 			p.watch(kind, name)
@@ -252,8 +266,39 @@ func (p *Plane) put(o flowclient.Object) flowclient.Object {
 		p.objects[o.Kind] = map[string]*kept{}
 	}
 	p.objects[o.Kind][o.Metadata.Name] = k
+	p.own(k, true)
 	p.reconcile(k)
 	return k.read()
+}
+
+// own keeps an object under whose it is, or takes it away from there.
+func (p *Plane) own(k *kept, there bool) {
+	kind, name, now := k.object.Kind, k.object.Metadata.Name, ownerOf(k.object)
+	if now.ProjectName == "" {
+		now.ProjectName, now.ComponentName = k.object.Metadata.Labels[flowclient.LabelProject], k.object.Metadata.Labels[flowclient.LabelComponent]
+	}
+	if p.owned == nil {
+		p.owned = map[flowclient.Kind]map[flowclient.Owner]map[string]*kept{}
+	}
+	if p.owned[kind] == nil {
+		p.owned[kind] = map[flowclient.Owner]map[string]*kept{}
+	}
+	of := p.owned[kind]
+	for _, owner := range []flowclient.Owner{{ProjectName: k.owner.ProjectName}, {ComponentName: k.owner.ComponentName}} {
+		delete(of[owner], name)
+	}
+	if k.owner = now; !there {
+		return
+	}
+	for _, owner := range []flowclient.Owner{{ProjectName: now.ProjectName}, {ComponentName: now.ComponentName}} {
+		if owner == (flowclient.Owner{}) {
+			continue
+		}
+		if of[owner] == nil {
+			of[owner] = map[string]*kept{}
+		}
+		of[owner][name] = k
+	}
 }
 
 func (k *kept) etag() string { return fmt.Sprintf(`"%d"`, k.version) }

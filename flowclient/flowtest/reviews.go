@@ -50,6 +50,7 @@ func Reviews(t *testing.T, open func(t *testing.T) ReviewWorld) {
 		"manifests are merged and refused one by one":           syncMerges,
 		"a diff is what a promotion would ship":                 diffShips,
 		"evidence joins trace, commit, build and binding":       evidenceJoins,
+		"evidence leads to whatever it speaks of":               evidenceLeads,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t)

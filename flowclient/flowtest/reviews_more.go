@@ -112,7 +112,9 @@ func labelRefused(t *testing.T, s *pullSite) {
 	s.reaches(flowclient.Staging, merged.MergeCommit)
 
 	require.NoError(t, s.LabelPull(s.ctx(), s.repo, two.Number, "promote"))
-	assert.Contains(t, s.comment(two.Number, "Refused: "), "opens "+day)
+	told := s.comment(two.Number, "Refused: ")
+	assert.Contains(t, told, "opens "+day)
+	assert.Contains(t, told, "put it on again when that has changed", "what to do about it")
 	s.happens(flowclient.EventPromoteRefuse, 1)
 	s.annotate(flowclient.AnnotationProductionWindow, "Mon-Sun 00:00-24:00 UTC")
 	require.NoError(t, s.LabelPull(s.ctx(), s.repo, one.Number, "promote"))
@@ -281,6 +283,46 @@ func evidenceJoins(t *testing.T, s *pullSite) {
 	requireNotFound(t, err)
 	_, err = witness.EvidenceOfBinding(s.ctx(), "no-binding")
 	requireNotFound(t, err)
+}
+
+func evidenceLeads(t *testing.T, s *pullSite) {
+	s.scaffold(false)
+	p := s.pull("feature", "index.html", page("from a pull request"))
+	s.stands(p.Number, flowclient.ReviewPresent, p.Head)
+	merged := s.merge(p.Number)
+	staging := s.reaches(flowclient.Staging, merged.MergeCommit)
+	s.promoted()
+	s.reaches(flowclient.Production, merged.MergeCommit)
+	require.Eventually(t, func() bool { return len(s.events(flowclient.EventPullMerged)) == 1 }, s.Patience, 10*time.Millisecond)
+	e, err := s.Flow.EvidenceOfBuild(s.ctx(), staging.Build)
+	require.NoError(t, err)
+	delivery, err := s.Flow.Delivery(s.ctx())
+	require.NoError(t, err)
+	repository := ""
+	for _, c := range delivery.Components {
+		if c.Component == s.component {
+			repository = strings.TrimSuffix(c.Repository, ".git")
+		}
+	}
+	require.Len(t, e.Commits, 1)
+	run := e.Builds[0]
+	for what, link := range map[string]string{"the repository": repository, "the commit": e.Commits[0].WebURL, "the pull request": p.URL, "the run's page": run.URL, "the message": "http://chat/#31"} {
+		if link != "" { // a git server or workflow engine without pages has none
+			assert.Contains(t, e.Links, link, what)
+		}
+	}
+	var logged []string
+	for _, l := range e.Logs {
+		assert.Equal(t, run.Run, l.Run)
+		assert.NotEmpty(t, l.Lines, l.Stage)
+		logged = append(logged, l.Stage)
+	}
+	var ran []string
+	for _, stage := range run.Stages {
+		ran = append(ran, stage.Name)
+	}
+	assert.Equal(t, ran, logged, "the last lines of each stage that ran")
+	assert.Empty(t, e.Notes, "everything could be read")
 }
 
 func kinds(e flowclient.Evidence) (kinds []string) {

@@ -27,6 +27,7 @@ var places = map[flowclient.Kind]place{
 	flowclient.KindWorkflowRun:            {segment: "workflowruns", labelled: true},
 	flowclient.KindEnvironment:            {segment: "environments"},
 	flowclient.KindDeploymentPipeline:     {segment: "deploymentpipelines"},
+	flowclient.KindClusterProjectType:     {segment: "clusterprojecttypes", cluster: true},
 	flowclient.KindClusterComponentType:   {segment: "clustercomponenttypes", cluster: true},
 	flowclient.KindClusterWorkflow:        {segment: "clusterworkflows", cluster: true},
 }

@@ -17,3 +17,8 @@ func (c *Client) Promote(ctx context.Context, r flowclient.Promotion) (flowclien
 func (c *Client) Rollback(ctx context.Context, r flowclient.Promotion) (flowclient.Outcome, error) {
 	return send[flowclient.Outcome](ctx, c, http.MethodPost, wire.PromotePath, "", r.Origin, wire.FromPromotion(r, true))
 }
+
+// Undo takes back the newest promotion of a project; *flowclient.Refusal.
+func (c *Client) Undo(ctx context.Context, r flowclient.UndoRequest) (flowclient.Outcome, error) {
+	return send[flowclient.Outcome](ctx, c, http.MethodPost, wire.UndoPath, "", r.Origin, wire.FromUndo(r))
+}

@@ -20,8 +20,7 @@ func (c *Client) Merge(ctx context.Context, r flowclient.MergeRequest) (flowclie
 
 // Reviews lists the review environments, queued ones included, oldest first.
 func (c *Client) Reviews(ctx context.Context) ([]flowclient.Review, error) {
-	answer, err := get[wire.ReviewsAnswer](ctx, c, wire.ReviewsPath, "")
-	return answer.Reviews, err
+	return list(ctx, c, wire.ReviewsPath, func(a wire.ReviewsAnswer) ([]flowclient.Review, string) { return a.Reviews, a.Next })
 }
 
 // Delivered passes a git server's delivery on; the controller heard it when it arrived.

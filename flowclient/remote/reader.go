@@ -7,15 +7,9 @@ import (
 	"platform.dev/platform/flowclient/wire"
 )
 
-// Delivery is what is deployed where and what built it.
-func (c *Client) Delivery(ctx context.Context) (flowclient.Delivery, error) {
-	return get[flowclient.Delivery](ctx, c, wire.DeliveryPath, "")
-}
-
 // Builds lists the builds that the controller is waiting on, oldest first.
 func (c *Client) Builds(ctx context.Context) ([]flowclient.Build, error) {
-	answer, err := get[wire.BuildsAnswer](ctx, c, wire.BuildsPath, "")
-	return answer.Builds, err
+	return list(ctx, c, wire.BuildsPath, func(a wire.BuildsAnswer) ([]flowclient.Build, string) { return a.Builds, a.Next })
 }
 
 // Build is one build with its stages; *flowclient.NotFound.
@@ -37,6 +31,11 @@ func (c *Client) State(ctx context.Context) (flowclient.State, error) {
 // Window is a project's production window; *flowclient.NotFound.
 func (c *Client) Window(ctx context.Context, project string) (flowclient.Window, error) {
 	return get[flowclient.Window](ctx, c, wire.WindowPath, wire.WindowQuery(project))
+}
+
+// Why tells what is against a promotion of a project, or of one component; *flowclient.NotFound.
+func (c *Client) Why(ctx context.Context, project, component string) (flowclient.Why, error) {
+	return get[flowclient.Why](ctx, c, wire.WhyPath, wire.WhyQuery(project, component))
 }
 
 // Host is the memory of the machine that workloads run on.

@@ -45,6 +45,7 @@ type Config struct {
 type Client struct {
 	base, token, actor string
 	reads, writes      *retryablehttp.Client
+	delivery           lastDelivery
 }
 
 var _ flowclient.Flow = (*Client)(nil)

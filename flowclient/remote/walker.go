@@ -22,6 +22,5 @@ func (c *Client) UpdateWalkthrough(ctx context.Context, w flowclient.Walkthrough
 
 // Walkthroughs lists runs, newest first.
 func (c *Client) Walkthroughs(ctx context.Context) ([]flowclient.Walkthrough, error) {
-	answer, err := get[wire.WalkthroughsAnswer](ctx, c, wire.WalkthroughsPath, "")
-	return answer.Walkthroughs, err
+	return list(ctx, c, wire.WalkthroughsPath, func(a wire.WalkthroughsAnswer) ([]flowclient.Walkthrough, string) { return a.Walkthroughs, a.Next })
 }

@@ -22,7 +22,22 @@ func (c *Client) EvidenceOfFlow(ctx context.Context, traceID string) (flowclient
 	return get[flowclient.Evidence](ctx, c, wire.FlowEvidencePath, wire.FlowQuery(traceID))
 }
 
+// Replay decides again what was decided before; *flowclient.NotFound.
+func (c *Client) Replay(ctx context.Context, id string) (flowclient.Replayed, error) {
+	return get[flowclient.Replayed](ctx, c, wire.Address(wire.DecisionPath, id), "")
+}
+
 // Diff is what a promote of the project would ship now.
 func (c *Client) Diff(ctx context.Context, project string) (flowclient.Diff, error) {
 	return get[flowclient.Diff](ctx, c, wire.DiffPath, wire.WindowQuery(project))
+}
+
+// Audit is a page of the audit trail, newest first. A cursor is good for the controller that gave it.
+func (c *Client) Audit(ctx context.Context, q flowclient.AuditQuery) (flowclient.AuditPage, error) {
+	return get[flowclient.AuditPage](ctx, c, wire.AuditPath, wire.AuditQuery(q))
+}
+
+// Dora is how a project delivered in the last days.
+func (c *Client) Dora(ctx context.Context, project string, days int) (flowclient.DoraReport, error) {
+	return get[flowclient.DoraReport](ctx, c, wire.DoraPath, wire.DoraQuery(project, days))
 }

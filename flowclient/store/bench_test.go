@@ -90,7 +90,7 @@ func newBench(t *testing.T) *bench {
 	b.plane = flowtest.NewPlane(func() time.Time { return b.now })
 	b.deps = flowclient.Deps{
 		ControlPlane: meddled{b.plane, b}, Git: b.plane, Cluster: b.plane, Prober: b.plane,
-		Journal: b.store, Locks: b.store, Sightings: b.store, Runs: b.store, Templates: fixtures.Templates(),
+		Journal: b.store, Locks: b.store, Freezes: b.store, Sightings: b.store, Runs: b.store, Templates: fixtures.Templates(),
 		Now: func() time.Time { return b.now }, Noted: func() { b.noted.Add(1) },
 		Settings: flowclient.Settings{Owner: "platform", Floors: flowclient.DefaultFloors(), BuildPage: func(run string) string { return "http://workflow/runs/" + run }},
 	}

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -82,11 +84,31 @@ func TestDeliveriesAreForgottenWhenNobodyRepeatsThemAnyMore(t *testing.T) {
 		id    string
 		day   int
 		fresh bool
-	}{{"8e0e", 0, true}, {"8e0e", 29, false}, {"other", 30, true}, {"8e0e", 30, false}, {"other", 31, false}, {"8e0e", 31, true}} {
+	}{{"8e0e", 0, true}, {"8e0e", 29, false}, {"other", 30, true}, {"8e0e", 30, false}, {"other", 31, false}, {"8e0e", 31, true}, {"8e0e", 61, false}, {"8e0e", 62, true}, {"8e0e", 62, false}} {
 		got, err := s.Record(ctx, c.id, "sync", noon.AddDate(0, 0, c.day))
 		require.NoError(t, err)
 		assert.Equal(t, c.fresh, got, "%s on day %d", c.id, c.day)
 	}
+}
+
+func TestOldDeliveriesAreRemoved(t *testing.T) {
+	path, ctx := filepath.Join(t.TempDir(), "flow.db"), t.Context()
+	s := open(t, path)
+	const each = 4
+	for day := range 100 {
+		for n := range each {
+			fresh, err := s.Record(ctx, fmt.Sprintf("%d-%d", day, n), "push", noon.AddDate(0, 0, day))
+			require.NoError(t, err)
+			require.True(t, fresh)
+		}
+	}
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	var kept int
+	require.NoError(t, db.QueryRowContext(ctx, "SELECT count(*) FROM deliveries").Scan(&kept))
+	assert.GreaterOrEqual(t, kept, 31*each, "those of today, and of thirty days before")
+	assert.LessOrEqual(t, kept, 31*each+64, "and what was recorded since old ones were removed")
 }
 
 func TestEveryDurableWriteIsTold(t *testing.T) {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"platform.dev/platform/flowclient"
 )
@@ -53,17 +51,17 @@ func (s *Store) Find(ctx context.Context, key string) (in flowclient.Intent, fou
 	return in, true, nil
 }
 
-// Settle records an intent's outcome and its events in one transaction.
-// Settling twice changes nothing; an unknown id is *NotFound.
-func (s *Store) Settle(ctx context.Context, id string, outcome json.RawMessage, at time.Time, events ...flowclient.Event) error {
+// Settle records what an intent came to, with its events and holds, in one
+// transaction. Settling twice changes nothing; an unknown id is *NotFound.
+func (s *Store) Settle(ctx context.Context, id string, to flowclient.Settlement) error {
 	err := s.file.Update(ctx, "settle", func(tx *sql.Tx) error {
 		fresh, err := inserted(tx.ExecContext(ctx,
-			`UPDATE intents SET outcome = ?, settled = ? WHERE id = ? AND settled IS NULL`, []byte(outcome), at.UnixNano(), id))
+			`UPDATE intents SET outcome = ?, settled = ? WHERE id = ? AND settled IS NULL`, []byte(to.Outcome), to.At.UnixNano(), id))
 		if err != nil {
 			return err
 		}
 		if fresh {
-			return insertEvents(ctx, tx, events)
+			return errors.Join(insertEvents(ctx, tx, to.Events), changeHolds(ctx, tx, to.Hold, to.Lift))
 		}
 		err = tx.QueryRowContext(ctx, `SELECT id FROM intents WHERE id = ?`, id).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {

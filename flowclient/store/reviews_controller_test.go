@@ -330,10 +330,12 @@ func TestASyncThatLosesItsStatusIsFinishedLater(t *testing.T) {
 	b := newBench(t)
 	deps := b.deps
 	mute := &muted{Git: m.plane, out: true}
-	deps.ControlPlane, deps.Git, deps.Pulls, deps.Reviews, deps.Applied, deps.Journal = m.plane, mute, m.plane, m.store, m.store, m.store
+	deps.ControlPlane, deps.Git, deps.Pulls, deps.Reviews, deps.Applied, deps.Journal, deps.History = m.plane, mute, m.plane, m.store, m.store, m.store, m.store
 	c, err := flowclient.New(deps)
 	require.NoError(t, err)
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	request := flowclient.SyncRequest{Origin: m.origin(), Repo: "platform/shop", Ref: "main"}
+	request.Origin.Trace = "00-" + trace + "-00f067aa0ba902b7-01"
 	_, err = c.Sync(t.Context(), request)
 	require.ErrorIs(t, err, errOut)
 	mute.out = false
@@ -342,6 +344,15 @@ func TestASyncThatLosesItsStatusIsFinishedLater(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, out.Updated, "what was decided is what is told")
 	assert.Equal(t, "success", m.plane.Status("platform/shop", out.Commit, "platform/manifests").State)
+
+	e, err := c.EvidenceOfFlow(t.Context(), trace)
+	require.NoError(t, err)
+	require.Len(t, e.Intents, 1)
+	told := e.Intents[0]
+	assert.Equal(t, []string{"Applied the manifests of platform/shop at " + flowclient.ShortSHA(out.Commit) + ": 0 created, 1 updated, 0 skipped."}, told.CameTo())
+	require.Len(t, told.Writes, 1)
+	assert.NotContains(t, told.Writes[0].Before.Metadata.Annotations, flowclient.AnnotationSoak, "as it was before the write, which was made before the failure")
+	assert.Equal(t, "5m", told.Writes[0].After.Metadata.Annotations[flowclient.AnnotationSoak])
 }
 
 // muted is a git server that takes no commit status while out is set.

@@ -1,7 +1,8 @@
 // Package store is the SQL memory of one platform: the controller's journal,
-// locks, sightings and walkthrough runs, the bots' inbox and outbox, the
-// announcer's cursor, the ids of hook deliveries, pull requests with their
-// review environments, applied manifests and trace contexts, all in the one file
+// locks, freezes, sightings and walkthrough runs, the bots' inbox and outbox,
+// their questions and decisions, the announcer's cursor, which thread is which
+// topic, the ids of hook deliveries, pull requests with their review
+// environments, applied manifests and trace contexts, all in the one file
 // flow.db, because a commit is atomic within one file only. A method returns
 // after its commit.
 //
@@ -39,6 +40,7 @@ var (
 	_ flowclient.AppliedStore = (*Store)(nil)
 	_ flowclient.Traces       = (*Store)(nil)
 	_ flowclient.History      = (*Store)(nil)
+	_ flowclient.FreezeStore  = (*Store)(nil)
 )
 
 // Open opens the file at path, creating it where there is none, and migrates
@@ -62,16 +64,23 @@ func (s *Store) Close() error { return s.file.Close() }
 // deliveriesKept is how long a delivery is remembered. No git server repeats one later by itself.
 const deliveriesKept = 30 * 24 * time.Hour
 
+// forgetEvery is how many deliveries are recorded between two times that old ones are removed.
+const forgetEvery = 64
+
 // Record remembers a hook delivery by its id and the kind of hook it came to;
 // fresh is false when that pair was recorded within the last thirty days.
 func (s *Store) Record(ctx context.Context, id, kind string, at time.Time) (fresh bool, err error) {
+	oldest := at.Add(-deliveriesKept).UnixNano()
 	err = s.file.Update(ctx, "record delivery", func(tx *sql.Tx) error {
-		fresh, err = inserted(tx.ExecContext(ctx,
-			`INSERT INTO deliveries (kind, id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, kind, id, at.UnixNano()))
-		if err != nil {
+		result, err := tx.ExecContext(ctx, `INSERT INTO deliveries (kind, id, at) VALUES (?, ?, ?)
+			ON CONFLICT (kind, id) DO UPDATE SET at = excluded.at WHERE deliveries.at < ?`, kind, id, at.UnixNano(), oldest)
+		if fresh, err = inserted(result, err); err != nil || !fresh {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM deliveries WHERE at < ?`, at.Add(-deliveriesKept).UnixNano())
+		if row, err := result.LastInsertId(); err != nil || row%forgetEvery != 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM deliveries WHERE at < ?`, oldest)
 		return err
 	})
 	if err != nil {

@@ -1,13 +1,16 @@
-// Package window is the rules of production windows: when production changes
-// to a project are allowed. A window is written
+// Package window is the rules of production windows and freezes: when
+// production changes to a project are allowed. A window is written
 // "<day-range> <HH:MM>-<HH:MM> <IANA zone>"; membership is by the wall clock
-// of its zone and everything is a pure function of the text and an instant.
+// of its zone. A freeze closes it between two instants. Everything is a pure
+// function of the text, the freezes and an instant.
 //
-// It knows nothing of projects, promotions or where the text is kept.
+// It knows nothing of projects, promotions or where texts and freezes are kept.
 package window
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -17,13 +20,14 @@ import (
 // maxText bounds what Parse reads, in bytes; the longest IANA zone leaves ample room.
 const maxText = 120
 
-// Window is a parsed production window. The zero value holds no instant.
+// Window is a parsed production window. The zero value holds no instant. It
+// may be used by many goroutines at once, and copied.
 type Window struct {
 	text       string
 	first      time.Weekday // of the day range
 	days       int          // how many days the range has, 1 to 7
 	start, end int          // minutes of the day; end up to 1440; end < start runs into the next day
-	zone       *time.Location
+	zone       *zone
 }
 
 // SyntaxError is a text that is no window. It fails closed: Error quotes the text.
@@ -43,7 +47,9 @@ var layout = regexp.MustCompile(`^([A-Za-z]{3})(?:-([A-Za-z]{3}))? ([0-9]{2}):([
 // Europe/London", "Fri-Mon 22:00-06:00 UTC", "Sun 00:00-24:00 Asia/Tokyo". Days
 // may wrap, a single day is a range, the end may lie on the next day, 24:00 is
 // a legal end and equal times are an error. Any error is a *SyntaxError.
-func Parse(text string) (Window, error) {
+func Parse(text string) (Window, error) { return parse(text, loadZone) }
+
+func parse(text string, zoneOf func(name string) (*zone, error)) (Window, error) {
 	bad := func(format string, args ...any) (Window, error) {
 		quoted := text
 		if len(quoted) > maxText {
@@ -79,92 +85,116 @@ func Parse(text string) (Window, error) {
 	if start == end {
 		return bad("it starts and ends at the same time")
 	}
-	zone, err := time.LoadLocation(m[7])
-	if err != nil || m[7] == "Local" {
+	z, err := zoneOf(m[7])
+	if err != nil {
 		return bad("%q is no time zone known here", m[7])
 	}
-	days := (int(last)-int(first)+7)%7 + 1
-	return Window{text: strings.TrimSpace(text), first: first, days: days, start: start, end: end, zone: zone}, nil
+	days := (int(last)-int(first)+daysOfWeek)%daysOfWeek + 1
+	return Window{text: strings.TrimSpace(text), first: first, days: days, start: start, end: end, zone: z}, nil
 }
+
+// loadZone reads a zone. The machine's own is none, whatever it is called: what
+// it means depends on where it is read. Nor are the copies of every zone that
+// some machines have, of which one counts leap seconds.
+func loadZone(name string) (*zone, error) {
+	top, _, _ := strings.Cut(name, "/")
+	switch top {
+	case "Local", "localtime", "posixrules", "posix", "right":
+		return nil, errLocal
+	}
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, err
+	}
+	return &zone{location: location}, nil
+}
+
+var errLocal = errors.New("the machine's own zone has no meaning elsewhere")
 
 // String is the window as written.
 func (w Window) String() string { return w.text }
 
-// Zone is the window's time zone.
-func (w Window) Zone() *time.Location { return w.zone }
+// Zone is the window's time zone, nil for the zero value.
+func (w Window) Zone() *time.Location {
+	if w.zone == nil {
+		return nil
+	}
+	return w.zone.location
+}
 
 // Contains tells whether production changes are allowed at the instant: the
 // window's zone shows a time within [start, end). An overnight window belongs
-// to the day it starts on.
+// to the day it starts on. A spring gap shortens it, an autumn fold repeats it.
 func (w Window) Contains(at time.Time) bool {
 	if w.zone == nil {
 		return false
 	}
-	local := at.In(w.zone)
-	minute := local.Hour()*60 + local.Minute()
-	today := w.covers(local.Weekday())
+	unix := at.Unix()
+	return w.shows(unix + w.zone.span(unix).offset)
+}
+
+// shows tells whether a wall clock is within the window; it is given what the clock has counted, in seconds.
+func (w Window) shows(wall int64) bool {
+	day, minute := clock(wall)
 	if w.start < w.end {
-		return today && w.start <= minute && minute < w.end
+		return w.covers(day) && w.start <= minute && minute < w.end
 	}
-	yesterday := w.covers((local.Weekday() + 6) % 7)
-	return today && minute >= w.start || yesterday && minute < w.end
+	return w.covers(day) && minute >= w.start || w.covers((day+daysOfWeek-1)%daysOfWeek) && minute < w.end
 }
 
 // Next is the first instant after at, at which Contains changes; ok is false
 // for a window that never changes (every day, all day).
 func (w Window) Next(at time.Time) (flip time.Time, ok bool) {
-	if w.zone == nil || w.days == 7 && w.start == 0 && w.end == minutesOfDay {
+	if w.zone == nil || w.days == daysOfWeek && w.start == 0 && w.end == minutesOfDay {
 		return time.Time{}, false
 	}
-	now := w.Contains(at)
-	// Between two changes of the zone's offset the wall clock runs evenly, and
-	// membership can change at the window's start, its end and midnight alone.
-	// It does within eight days, unless the offset changes first; a change of
-	// offset may itself jump over an edge.
+	unix := at.Unix()
+	now := w.shows(unix + w.zone.span(unix).offset)
 	for {
-		_, until := at.In(w.zone).ZoneBounds()
-		for _, edge := range w.edges(at) {
-			if !until.IsZero() && !edge.Before(until) {
-				break
-			}
-			if w.Contains(edge) != now {
+		s := w.zone.span(unix)
+		if edge, ok := w.edge(unix, s, now); ok {
+			return time.Unix(edge, 0).UTC(), true
+		}
+		if s.until == math.MaxInt64 {
+			return time.Time{}, false
+		}
+		unix = s.until // a change of offset may itself jump over an edge
+		if w.shows(unix+w.zone.span(unix).offset) != now {
+			return time.Unix(unix, 0).UTC(), true
+		}
+	}
+}
+
+// edge is the first instant after unix, and within the span that holds it, at
+// which the window is other than now. Between two changes of the offset the wall
+// clock runs evenly, and membership changes at the window's start, its end and
+// midnight alone: within eight days, unless the span ends first.
+func (w Window) edge(unix int64, s span, now bool) (edge int64, ok bool) {
+	day := unix + s.offset
+	if day -= day % secondsOfDay; day > unix+s.offset {
+		day -= secondsOfDay // before 1970
+	}
+	low, high := int64(min(w.start, w.end)), int64(max(w.start, w.end))
+	for range daysOfWeek + 2 {
+		for _, minute := range [...]int64{0, low, high} {
+			wall := day + minute*60
+			switch edge = wall - s.offset; {
+			case edge <= unix:
+			case edge >= s.until:
+				return 0, false
+			case w.shows(wall) != now:
 				return edge, true
 			}
 		}
-		if until.IsZero() {
-			return time.Time{}, false
-		}
-		if w.Contains(until) != now {
-			return until, true
-		}
-		at = until
+		day += secondsOfDay
 	}
-}
-
-// edges lists the instants after at where the wall clock shows midnight, the
-// window's start or its end, in order, for eight days, as though the zone kept
-// the offset that it has at at.
-func (w Window) edges(at time.Time) []time.Time {
-	_, offset := at.In(w.zone).Zone()
-	wall := at.UTC().Add(time.Duration(offset) * time.Second)
-	midnight := time.Date(wall.Year(), wall.Month(), wall.Day(), 0, 0, 0, 0, time.UTC)
-	low, high := min(w.start, w.end), max(w.start, w.end)
-	edges := make([]time.Time, 0, 27)
-	for day := range 9 {
-		for _, minute := range [...]int{0, low, high} {
-			edge := midnight.AddDate(0, 0, day).Add(time.Duration(minute)*time.Minute - time.Duration(offset)*time.Second)
-			if edge.After(at) {
-				edges = append(edges, edge)
-			}
-		}
-	}
-	return edges
+	return 0, false
 }
 
 // covers tells whether the day is in the window's day range.
-func (w Window) covers(day time.Weekday) bool { return (int(day)-int(w.first)+7)%7 < w.days }
-
-const minutesOfDay = 24 * 60
+func (w Window) covers(day time.Weekday) bool {
+	return (int(day)-int(w.first)+daysOfWeek)%daysOfWeek < w.days
+}
 
 func weekday(name string) (time.Weekday, bool) {
 	for day := time.Sunday; day <= time.Saturday; day++ {

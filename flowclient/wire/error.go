@@ -69,7 +69,8 @@ func Status(err error, id string) (status int, body Error, fault bool) {
 			Field: field, Value: &value, Why: invalid.Why,
 		}, false
 	case errors.As(err, &notFound):
-		return http.StatusNotFound, Error{Error: notFound.Error(), Kind: notFound.Kind, Name: notFound.Name}, false
+		missing := flowclient.NotFound{Kind: notFound.Kind, Name: short(notFound.Name)}
+		return http.StatusNotFound, Error{Error: missing.Error(), Kind: missing.Kind, Name: missing.Name}, false
 	case errors.As(err, &upstream):
 		return http.StatusBadGateway, Error{Error: upstream.Error(), Part: upstream.Part}, false
 	case errors.Is(err, ErrTooLarge):
@@ -121,7 +122,7 @@ func FromStatus(status int, body []byte) error {
 
 // invalid names a field, its value and what is wrong with it.
 func invalid(field, value, format string, args ...any) *flowclient.Invalid {
-	return &flowclient.Invalid{Field: field, Value: short(value), Why: fmt.Sprintf(format, args...)}
+	return &flowclient.Invalid{Field: short(field), Value: short(value), Why: fmt.Sprintf(format, args...)}
 }
 
 // maxEcho is how much of a bad value an answer repeats, in bytes.

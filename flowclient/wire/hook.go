@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"encoding/json"
 	"time"
 
 	"platform.dev/platform/flowclient"
@@ -74,6 +73,16 @@ type PullEventBody struct {
 	} `json:"pull_request"`
 }
 
+// fields are the ones that are read.
+func (b *PullEventBody) fields() []wanted {
+	return []wanted{
+		{name: "action", text: &b.Action},
+		{name: "number", number: &b.Number},
+		{name: "repository", object: []wanted{{name: "full_name", text: &b.Repository.FullName}}},
+		{name: "pull_request", object: []wanted{{name: "updated_at", text: &b.PullRequest.UpdatedAt}}},
+	}
+}
+
 // At is when it happened, for a delivery heard at now: a late or repeated one
 // is no new activity.
 func (b PullEventBody) At(now time.Time) time.Time {
@@ -86,8 +95,8 @@ func (b PullEventBody) At(now time.Time) time.Time {
 // DecodePull reads a pull-request delivery; fields it does not know are a git server's to send.
 func DecodePull(body []byte) (PullEventBody, error) {
 	var b PullEventBody
-	if err := json.Unmarshal(body, &b); err != nil {
-		return b, malformed(body, err)
+	if err := readPayload(body, &b, b.fields()); err != nil {
+		return b, err
 	}
 	return b, cmp.Or(checkRepository("repository.full_name", b.Repository.FullName), positive("number", b.Number),
 		required("action", b.Action), printable("action", b.Action, maxActor))

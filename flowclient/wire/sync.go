@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -53,6 +52,26 @@ type PushBody struct {
 	} `json:"pusher"`
 }
 
+// fields are the ones that are read.
+func (b *PushBody) fields() []wanted {
+	return []wanted{
+		{name: "ref", text: &b.Ref},
+		{name: "after", text: &b.After},
+		{name: "repository", object: []wanted{
+			{name: "full_name", text: &b.Repository.FullName},
+			{name: "default_branch", text: &b.Repository.DefaultBranch},
+		}},
+		{name: "project", object: []wanted{
+			{name: "path_with_namespace", text: &b.Project.Path},
+			{name: "default_branch", text: &b.Project.DefaultBranch},
+		}},
+		{name: "pusher", object: []wanted{
+			{name: "login", text: &b.Pusher.Login},
+			{name: "name", text: &b.Pusher.Name},
+		}},
+	}
+}
+
 // Who pushed, by the login on the git server.
 func (b PushBody) Who() string {
 	for _, who := range []string{b.Pusher.Login, b.Pusher.Name} {
@@ -74,8 +93,8 @@ func (b PushBody) Manifests() (branch string, ok bool) {
 // DecodePush reads a push delivery; fields it does not know are a git server's to send.
 func DecodePush(body []byte) (PushBody, error) {
 	var b PushBody
-	if err := json.Unmarshal(body, &b); err != nil {
-		return b, malformed(body, err)
+	if err := readPayload(body, &b, b.fields()); err != nil {
+		return b, err
 	}
 	if b.Repository.FullName == "" {
 		b.Repository.FullName = b.Project.Path

@@ -30,11 +30,29 @@ func Text(answer any) (text string, ok bool) {
 			lines = append(lines, a.Note)
 		}
 	case LocksAnswer:
-		if len(a.Locks) == 0 {
+		switch {
+		case len(a.Locks) == 0 && a.OlderThan != "":
+			lines = append(lines, "no commit has been locked for "+a.OlderThan)
+		case len(a.Locks) == 0:
 			lines = append(lines, "no commit is locked")
 		}
 		for _, l := range a.Locks {
 			lines = append(lines, lockLine(l))
+		}
+		if a.Next != "" {
+			lines = append(lines, "there are more: ask again with ?cursor="+a.Next)
+		}
+	case ClearAnswer:
+		for _, l := range a.Locks {
+			lines = append(lines, lockLine(l))
+		}
+		if a.Sentence != "" {
+			lines = append(lines, a.Sentence)
+		}
+	case flowclient.Why:
+		lines = append(lines, a.Sentence)
+		for _, c := range a.Components {
+			lines = append(lines, strings.TrimSpace(c.Sentence+" "+c.Automatic))
 		}
 	default:
 		return "", false

@@ -7,9 +7,10 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// WalkthroughsPath takes GET and answers 200 with a WalkthroughsAnswer; POST
-// with a WalkthroughBody and answers 201 with the flowclient.Walkthrough that
-// was begun. The origin's key makes it one, whoever asks twice.
+// WalkthroughsPath takes GET, with the query of a page, and answers 200 with a
+// WalkthroughsAnswer; POST with a WalkthroughBody and answers 201 with the
+// flowclient.Walkthrough that was begun. The origin's key makes it one, whoever
+// asks twice.
 const WalkthroughsPath = "/walkthroughs"
 
 // WalkthroughPath takes PUT with an UpdateBody and answers 200 with a Done.
@@ -23,6 +24,7 @@ type WalkthroughBody struct {
 // WalkthroughsAnswer lists walkthroughs, newest first.
 type WalkthroughsAnswer struct {
 	Walkthroughs []flowclient.Walkthrough `json:"walkthroughs"`
+	Next         string                   `json:"next,omitempty"`
 }
 
 // Done is the answer of a write that has nothing else to say.

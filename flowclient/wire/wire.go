@@ -15,8 +15,13 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// MaxBody is the largest request body, in bytes.
-const MaxBody = 1 << 20
+// The most that is read of a request, in bytes: its body, its query, and the
+// path that names what it is about.
+const (
+	MaxBody  = 1 << 20
+	MaxQuery = 8 << 10
+	MaxPath  = 2 << 10
+)
 
 // The headers that tell where a write comes from. They are believed of whoever has the token.
 const (
@@ -36,10 +41,31 @@ const (
 	maxLink  = 2000
 )
 
+// OriginHeader describes one of the headers that tell where a write comes from.
+type OriginHeader struct {
+	Name, Says string
+	Longest    int // in bytes; 0: the header's standard says
+}
+
+// OriginHeaders are all of them, for whoever describes the endpoints.
+func OriginHeaders() []OriginHeader {
+	return []OriginHeader{
+		{HeaderKey, "Makes the request one, however often it is sent; without it each is another.", maxKey},
+		{HeaderActor, "Who asks: a name for people; " + DefaultActor + " without it.", maxActor},
+		{HeaderLink, "Where it was asked: an http or https address.", maxLink},
+		{HeaderTrace, "The W3C trace context that the request is a part of; a malformed one is passed over.", 0},
+	}
+}
+
 // Origin reads the origin of a write from its headers; a request without a key
 // gets a random one. *flowclient.Invalid names the header that cannot stand.
 func Origin(h http.Header) (flowclient.Origin, error) {
 	o := flowclient.Origin{Key: h.Get(HeaderKey), Who: h.Get(HeaderActor), Link: h.Get(HeaderLink)}
+	for _, header := range []string{HeaderKey, HeaderActor, HeaderLink} {
+		if all := h.Values(header); len(all) > 1 {
+			return flowclient.Origin{}, invalid(header, all[1], "is given twice")
+		}
+	}
 	for _, v := range []struct {
 		header, value string
 		longest       int
@@ -51,10 +77,7 @@ func Origin(h http.Header) (flowclient.Origin, error) {
 	if err := address(HeaderLink, o.Link); err != nil {
 		return flowclient.Origin{}, err
 	}
-	// A malformed trace context is dropped, as its standard asks: it says nothing about the request.
-	if trace := h.Get(HeaderTrace); isTrace(trace) {
-		o.Trace = trace
-	}
+	o.Trace = Trace(h)
 	if o.Key == "" {
 		o.Key = "api:" + rand.Text()
 	}
@@ -62,6 +85,15 @@ func Origin(h http.Header) (flowclient.Origin, error) {
 		o.Who = DefaultActor
 	}
 	return o, nil
+}
+
+// Trace is the trace context of a request, empty where it has none. A malformed
+// one is dropped, as its standard asks: it says nothing about the request.
+func Trace(h http.Header) string {
+	if trace := h.Get(HeaderTrace); isTrace(trace) {
+		return trace
+	}
+	return ""
 }
 
 // SetOrigin writes an origin into headers.

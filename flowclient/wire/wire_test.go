@@ -127,9 +127,20 @@ func TestRequestsComeBackAsTheyWent(t *testing.T) {
 	assert.Equal(t, o.Trace[3:35], trace)
 
 	lock.Reason = ""
-	cleared, err := ClearRequest(ClearQuery(lock), o)
+	for _, dryRun := range []bool{false, true} {
+		cleared, told, err := ClearRequest(ClearQuery(lock, dryRun), o)
+		require.NoError(t, err)
+		assert.Equal(t, lock, cleared)
+		assert.Equal(t, dryRun, told)
+	}
+	of, component, err := WhyRequest(WhyQuery("sh op&x=1", "shop-web"))
 	require.NoError(t, err)
-	assert.Equal(t, lock, cleared)
+	assert.Equal(t, "sh op&x=1 shop-web", of+" "+component)
+	undo := flowclient.UndoRequest{Origin: o, Project: "shop"}
+	carried(t, FromUndo(undo), func(b UndoBody) (flowclient.UndoRequest, error) { return b.Request(o) }, undo)
+	p, age, err := LocksRequest("olderThan=336h&limit=7")
+	require.NoError(t, err)
+	assert.Equal(t, "7 336h0m0s", fmt.Sprint(p.Limit, " ", age))
 	project, err := WindowProject(WindowQuery("sh op&x=1"))
 	require.NoError(t, err)
 	assert.Equal(t, "sh op&x=1", project)
@@ -280,6 +291,7 @@ func TestTextIsOneLinePerFact(t *testing.T) {
 		"a refusal":  {Error{Error: "shop-web 1a2b is locked: \x1b[31mred\nline. Clear it."}, "shop-web 1a2b is locked:  [31mred line. Clear it.\n"},
 		"an outcome": {flowclient.Outcome{Components: []flowclient.ComponentOutcome{{Sentence: "a: moved."}, {Sentence: "b: waits."}}, Note: "n."}, "a: moved.\nb: waits.\nn.\n"},
 		"no locks":   {LocksAnswer{}, "no commit is locked\n"},
+		"no old":     {LocksAnswer{OlderThan: "336h0m0s"}, "no commit has been locked for 336h0m0s\n"},
 		"locks": {LocksAnswer{Locks: []flowclient.Lock{{Component: "shop-web", Commit: "1a2b", Reason: "breaks", Who: "sre", At: at}, {Component: "shop-web", Commit: "3c4d", Environment: "production", Reason: "r", Who: "w", At: at}}},
 			"shop-web 1a2b in every environment, by sre on 2026-03-04 12:00 UTC: breaks\nshop-web 3c4d in production, by w on 2026-03-04 12:00 UTC: r\n"},
 	} {

@@ -33,6 +33,7 @@ type reply map[string]any
 type endpoint struct {
 	method, path string
 	open         bool // needs no sign-in
+	bodiless     bool // what is sent with it is not read
 	serve        func(s *Server, c *call) (reply, error)
 }
 
@@ -66,9 +67,28 @@ var endpoints = []endpoint{
 	{method: "GET", path: "/get_stream_id", serve: (*Server).getStreamID},
 	{method: "GET", path: "/realm/emoji", serve: (*Server).getEmoji},
 	{method: "POST", path: "/typing", serve: (*Server).postTyping},
+	{method: "DELETE", path: "/messages/{message_id}", serve: (*Server).deleteMessage},
+	{method: "GET", path: "/messages/{message_id}/read_receipts", serve: (*Server).readReceipts},
+	{method: "POST", path: "/mark_all_as_read", serve: (*Server).markAllRead},
+	{method: "POST", path: "/mark_stream_as_read", serve: (*Server).markStreamRead},
+	{method: "POST", path: "/mark_topic_as_read", serve: (*Server).markTopicRead},
+	{method: "POST", path: "/user_uploads", bodiless: true, serve: (*Server).upload},
+	{method: "GET", path: "/attachments", serve: (*Server).attachments},
+	{method: "GET", path: "/user_groups", serve: (*Server).getUserGroups},
+	{method: "GET", path: "/users/{user}/{kind}/{stream_id}", serve: (*Server).getSubscribed},
+	{method: "GET", path: "/users/{user}/presence", serve: (*Server).userPresence},
+	{method: "GET", path: "/users/{user}/status", serve: (*Server).userStatus},
+	{method: "POST", path: "/users/me/status", serve: (*Server).setStatus},
+	{method: "GET", path: "/users/me/alert_words", serve: (*Server).alertWords},
+	{method: "GET", path: "/realm/presence", serve: (*Server).realmPresence},
+	{method: "GET", path: "/realm/linkifiers", serve: (*Server).linkifiers},
+	{method: "GET", path: "/realm/filters", serve: (*Server).filters},
+	{method: "GET", path: "/realm/profile_fields", serve: (*Server).profileFields},
+	{method: "POST", path: "/users/me/sign_in_code", serve: (*Server).signInCode},
 }
 
-// Handler serves the API under /api/v1 and the reading pages at /.
+// Handler serves the API under /api/v1, the pages at / and the same as JSON
+// under /api. It takes no write that a browser sends from another origin.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	byPath := map[string]map[string]endpoint{}
@@ -85,7 +105,7 @@ func (s *Server) Handler() http.Handler {
 		s.answerError(w, r, &apiError{status: http.StatusNotFound, code: codeBadRequest, msg: "Not found: " + r.URL.Path})
 	})
 	s.servePages(mux)
-	return mux
+	return web.SameOrigin(mux)
 }
 
 // dispatch picks the endpoint of a path by method; another method is answered 405.
@@ -119,7 +139,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, e endpoint) {
 		c.who = who
 	}
 	var err error
-	if c.params, err = readParams(r); err != nil {
+	if c.params = (&params{}); !e.bodiless {
+		c.params, err = readParams(r)
+	}
+	if err != nil {
 		s.answerError(w, r, err)
 		return
 	}
@@ -136,24 +159,35 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, e endpoint) {
 	web.JSON(w, http.StatusOK, body)
 }
 
-// signIn is the account of the request's Basic credentials, email and API key.
+// signIn is the account of the request's Basic credentials, email and API key,
+// or, without any, of the browser's session.
 func (s *Server) signIn(r *http.Request) (account, error) {
 	refuse := func(code, msg string) error {
 		return &apiError{status: http.StatusUnauthorized, code: code, msg: msg}
 	}
 	email, key, ok := r.BasicAuth()
 	if !ok {
-		return account{}, refuse(codeUnauthenticated, "Not logged in: API authentication or user session required")
+		who, found, err := s.session(r)
+		if err == nil && !found {
+			err = refuse(codeUnauthenticated, "Not logged in: API authentication or user session required")
+		}
+		return who, err
 	}
+	who, found := s.byKey(email, key)
+	if !found {
+		return account{}, refuse(codeInvalidKey, "Invalid API key")
+	}
+	return who, nil
+}
+
+// byKey is the account with an address, when key is its API key.
+func (s *Server) byKey(email, key string) (account, bool) {
 	who, found := s.people.byEmail(email)
 	want := who.APIKey
 	if !found {
 		want = newAPIKey() // an unknown address takes the same time as a wrong key
 	}
-	if !web.SameSecret(key, want) {
-		return account{}, refuse(codeInvalidKey, "Invalid API key")
-	}
-	return who, nil
+	return who, web.SameSecret(key, want)
 }
 
 // clientName is the program's name in a User-Agent such as "platform/1.0 (linux)".

@@ -1,8 +1,8 @@
 // Package chat is a chat server that speaks Zulip's REST and event API at
 // feature level 339: accounts, channels, messages, edits, reactions, event
-// queues with long polls, and pages to read on. What it accepted is in one SQL
-// file before it answers; event queues live in memory, as Zulip's do, so that
-// after a restart clients get BAD_EVENT_QUEUE_ID and register again.
+// queues with long polls, and pages to read and write on. What it accepted is in
+// one SQL file before it answers; event queues live in memory, as Zulip's do, so
+// that after a restart clients get BAD_EVENT_QUEUE_ID and register again.
 //
 // It knows nothing of bots, commands, projects or deliveries.
 package chat
@@ -13,6 +13,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -46,6 +47,7 @@ type Config struct {
 	Path      string           // the SQL file; made with mode 0600 when absent, since it holds API keys
 	URL       string           // the address clients use, "http://127.0.0.1:9991": realm_uri
 	Realm     string           // the organisation's name; "Platform" when empty
+	OpenPages bool             // whoever reaches the server may read channels, and see who has an account
 	RateLimit int              // requests a minute and user; 0 means DefaultRateLimit
 	Committed sqlite.Committed // told of each durable write; may be nil
 	Now       func() time.Time // time.Now when nil
@@ -59,10 +61,11 @@ type Server struct {
 	people *directory
 	queues *queues
 	limits *limiter
-	mill   *mill          // Markdown to HTML and mentions
-	writer chan struct{}  // holds one token: whoever has it writes and publishes
-	done   chan struct{}  // closed by Close: long polls end
-	pages  *pageTemplates // of the reading pages
+	mill   *mill         // Markdown to HTML and mentions
+	writer chan struct{} // holds one token: whoever has it writes and publishes
+	done   chan struct{} // closed by Close: long polls end
+	pages  *template.Template
+	codes  codes
 
 	closing sync.Once
 }
@@ -90,7 +93,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		limits: newLimiter(cfg.RateLimit),
 		writer: make(chan struct{}, 1),
 		done:   make(chan struct{}),
-		pages:  newPageTemplates(),
+		pages:  newTemplates(),
 	}
 	if s.people, err = loadDirectory(ctx, file.Reader()); err != nil {
 		return nil, errors.Join(err, file.Close())

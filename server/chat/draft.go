@@ -23,6 +23,7 @@ type draft struct {
 	read        bool // by its sender
 	senderQueue string
 	localID     string
+	origin      string // the sender's own name for this sending; may be empty
 }
 
 // readDraft reads the parameters of a message.
@@ -64,6 +65,9 @@ func (s *Server) readDraft(c *call) (draft, error) {
 		return d, err
 	}
 	d.senderQueue, d.localID = p.text("", "queue_id"), cut(p.text("", "local_id"), 100, "")
+	if origin := p.text("", "origin"); origin != "" { // with the content: a browser may send a page that it kept, with other words
+		d.origin = secretHash(origin + "\n" + d.content)
+	}
 	p.raw("client")
 	return d, nil
 }

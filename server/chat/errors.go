@@ -72,7 +72,11 @@ func (s *Server) answerError(w http.ResponseWriter, r *http.Request, err error) 
 	body := map[string]any{"result": "error", "msg": e.msg, "code": e.code}
 	maps.Copy(body, e.extra)
 	if e.status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Basic realm="zulip"`)
+		challenge := `Basic realm="zulip"`
+		if r.Header.Get("Sec-Fetch-Mode") != "" { // a page asks: its browser is not to show a dialog of its own
+			challenge = `Session realm="zulip"`
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
 	}
 	web.JSON(w, e.status, body)
 }

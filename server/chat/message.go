@@ -20,9 +20,10 @@ type message struct {
 	Topic            string
 	Content, HTML    string
 	Client           string
-	Sent, Edited     int64 // unix seconds; Edited 0 when never
-	Flags            int   // of the reader's copy
-	Copied           bool  // the reader has a copy; without one it is history
+	Origin           string // of a message that is being sent
+	Sent, Edited     int64  // unix seconds; Edited 0 when never
+	Flags            int    // of the reader's copy
+	Copied           bool   // the reader has a copy; without one it is history
 	reactions, edits []map[string]any
 }
 

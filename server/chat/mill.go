@@ -29,7 +29,10 @@ type names struct {
 	byID   func(id int64) (account, bool)
 	byName func(name string) (account, bool)
 	stream func(name string) (stream, bool)
-	page   bool // for a reading page: spoilers open by themselves, emoji are characters
+
+	page   bool   // for a page: spoilers open by themselves, emoji are characters, links lead to pages
+	site   string // with page: the server's own address
+	viewer int64  // with page: who reads
 }
 
 // names is the resolver over the server's accounts and channels.

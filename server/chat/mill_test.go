@@ -113,6 +113,7 @@ func TestRendering(t *testing.T) {
 		{"an address that runs something", "<javascript:alert(1)>", "<p>javascript:alert(1)</p>"},
 		{"an image is a link", "![pic](http://x.test/p.png)", `<p><a href="http://x.test/p.png">pic</a></p>`},
 		{"no reference links", "[a]: http://x.test", `<p>[a]: <a href="http://x.test">http://x.test</a></p>`},
+		{"a time", "at <time:2026-03-04T12:00:00+01:00> or <time:1> or <time:soon>", `<p>at <time datetime="2026-03-04T11:00:00Z">2026-03-04T12:00:00+01:00</time> or <time datetime="1970-01-01T00:00:01Z">1</time> or time:soon</p>`},
 		{"strikethrough", "~~old~~", "<p><del>old</del></p>"},
 	}
 	mill := newMill()
@@ -124,12 +125,39 @@ func TestRendering(t *testing.T) {
 	}
 }
 
+func TestRenderingOnAPage(t *testing.T) {
+	page := cast()
+	page.page, page.site, page.viewer = true, "http://chat.test", 3
+	cases := []struct{ name, content, want string }{
+		{"the reader's own mention", "@**Ann Example** @**platform**", `<p><span class="user-mention me" data-user-id="3">@Ann Example</span> <span class="user-mention" data-user-id="2">@platform</span></p>`},
+		{"a link elsewhere", "[a](http://x.test/)", `<p><a href="http://x.test/" rel="noopener noreferrer">a</a></p>`},
+		{"a bare address", "http://x.test/?a=1&b", `<p><a href="http://x.test/?a=1&amp;b" rel="noopener noreferrer">http://x.test/?a=1&amp;b</a></p>`},
+		{"an image", "![a](http://x.test/a.png)", `<p><a href="http://x.test/a.png" rel="noopener noreferrer">a</a></p>`},
+		{"mail", "<a@x.test>", `<p><a href="mailto:a@x.test" rel="noopener noreferrer">a@x.test</a></p>`},
+		{"a topic", "#**Team A+B>a.b**", `<p><a class="stream-topic" data-stream-id="7" href="/read/7/a.2Eb">#Team A+B &gt; a.b</a></p>`},
+		{"a channel", "#**Team A+B**", `<p><a class="stream" data-stream-id="7" href="/read/7">#Team A+B</a></p>`},
+		{"a message of this server", "[a](http://chat.test/#narrow/channel/7-Team/topic/a.2Eb/near/12)", `<p><a href="/read/7/a.2Eb?near=12#message-12">a</a></p>`},
+		{"a message of another server", "[a](http://chat.test.evil.test/#narrow/channel/7-Team/topic/a)", `<p><a href="http://chat.test.evil.test/#narrow/channel/7-Team/topic/a" rel="noopener noreferrer">a</a></p>`},
+		{"an address without a scheme", "[a](//evil.test/x)", `<p><a href="//evil.test/x" rel="noopener noreferrer">a</a></p>`},
+		{"a time", "<time:2026-03-04T12:00:00+01:00>", `<p><time datetime="2026-03-04T11:00:00Z">2026-03-04 11:00 UTC</time></p>`},
+		{"an address that runs something", "[a](javascript:alert(1)) <javascript:alert(1)>", `<p><a href="#">a</a> javascript:alert(1)</p>`},
+	}
+	mill := newMill()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, _ := mill.render(c.content, page)
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
 // safeTags are the elements that a rendered message may have, with their attributes.
 var safeTags = map[string][]string{
 	"p": nil, "br": nil, "hr": nil, "em": nil, "strong": nil, "del": nil, "ul": nil, "ol": {"start"}, "li": nil, "blockquote": nil,
 	"h1": nil, "h2": nil, "h3": nil, "h4": nil, "h5": nil, "h6": nil, "pre": nil, "code": nil, "details": nil, "summary": nil,
 	"table": nil, "thead": nil, "tbody": nil, "tr": nil, "th": {"style", "align"}, "td": {"style", "align"},
-	"a":    {"href", "title", "class", "data-stream-id"},
+	"a":    {"href", "title", "class", "data-stream-id", "rel"},
+	"time": {"datetime"},
 	"div":  {"class", "data-code-language", "aria-hidden"},
 	"span": {"class", "data-user-id", "aria-label", "role", "title"},
 }
@@ -159,13 +187,13 @@ func checkSafe(t require.TestingT, content, out string) {
 var (
 	beforeStars = regexp.MustCompile(`@(_?\*)`)
 	pieces      = []string{"@**walkthrough**", "@**|2**", "@_**platform**", "@**all**", "@*", "@", "**", "*", "_", "`", "```", "````", "~~~", "\n", "\n\n", "> ", "spoiler x", "quote", "<b>", "<script>", "[", "](", ")", "javascript:alert(1)",
-		"http://x", "|", "---", "\n|---|\n", "    ", "* ", "# ", "\\", ":eyes:", "#**Team A+B**", "word", " ", "&lt;", "\"", "'", "![", "<javascript:x>", "(", "{", "/"}
+		"http://x", "|", "---", "\n|---|\n", "    ", "* ", "# ", "\\", ":eyes:", "#**Team A+B**", "word", " ", "&lt;", "\"", "'", "![", "<javascript:x>", "(", "{", "/", "/#narrow/channel/7-x/topic/a/near/1", "<time:", "2026-03-04T12:00:00Z", ">", "rel=x", "{rel=x}"}
 )
 
 // checkMill holds one message to everything that must hold for all.
 func checkMill(t require.TestingT, mill *mill, content string) {
 	page := cast()
-	page.page = true
+	page.page, page.site, page.viewer = true, "http://x", 3
 	out, found := mill.render(content, cast())
 	shown, same := mill.render(content, page)
 	require.Equal(t, found, same, "both renderings hear the same mentions")

@@ -107,7 +107,7 @@ func (c checking) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(sent))
 	}
 	resp, err := c.next.RoundTrip(r)
-	if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" {
+	if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" || !strings.HasPrefix(r.URL.Path, "/api/v1/") {
 		return resp, err
 	}
 	if strings.Contains(r.URL.Path, "@") {

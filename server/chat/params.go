@@ -1,9 +1,11 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,20 +41,12 @@ func readParams(r *http.Request) (*params, error) {
 	case err != nil:
 		return nil, bad("Request body could not be read: %v", err)
 	}
-	if len(body) > 0 {
-		if kind := r.Header.Get("Content-Type"); kind != "" {
-			media, _, err := mime.ParseMediaType(kind)
-			if err != nil || media != "application/x-www-form-urlencoded" {
-				return nil, bad("Content-Type %q is not supported: send application/x-www-form-urlencoded", kind)
-			}
-		}
-		form, err := url.ParseQuery(string(body))
-		if err != nil {
-			return nil, bad("Malformed form body: %v", err)
-		}
-		for name, values := range form {
-			query[name] = values
-		}
+	form, err := readForm(body, r.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range form {
+		query[name] = values
 	}
 	for name, values := range query {
 		if !slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
@@ -61,6 +55,39 @@ func readParams(r *http.Request) (*params, error) {
 		return nil, bad("%s is not valid UTF-8", name)
 	}
 	return &params{values: query, asked: map[string]bool{}}, nil
+}
+
+// readForm reads a body in either encoding of forms; Zulip's JavaScript client sends the second.
+func readForm(body []byte, kind string) (url.Values, error) {
+	if len(body) == 0 {
+		return nil, nil
+	}
+	media, fields := "application/x-www-form-urlencoded", map[string]string(nil)
+	if kind != "" {
+		var err error
+		if media, fields, err = mime.ParseMediaType(kind); err != nil {
+			return nil, bad("Content-Type %q cannot be read", kind)
+		}
+	}
+	switch media {
+	case "application/x-www-form-urlencoded":
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return nil, bad("Malformed form body: %v", err)
+		}
+		return form, nil
+	case "multipart/form-data":
+		form, err := multipart.NewReader(bytes.NewReader(body), fields["boundary"]).ReadForm(maxBody)
+		if err != nil {
+			return nil, bad("Malformed form body: %v", err)
+		}
+		if len(form.File) > 0 {
+			return nil, errors.Join(bad("Files are not taken here"), form.RemoveAll())
+		}
+		return form.Value, nil
+	default:
+		return nil, bad("Content-Type %q is not supported: send application/x-www-form-urlencoded or multipart/form-data", kind)
+	}
 }
 
 // raw is the text of the first of names that was sent.

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// postMessage is POST /messages. The message is durable when it answers.
+// postMessage is POST /messages. The message is durable when it answers. Sent
+// again with the same origin, a parameter of this server's own, it is the first.
 func (s *Server) postMessage(c *call) (reply, error) {
 	d, err := s.readDraft(c)
 	if err != nil {
@@ -19,7 +20,11 @@ func (s *Server) postMessage(c *call) (reply, error) {
 	html, found := s.mill.render(d.content, s.names(c.ctx))
 	var m message
 	err = s.write(c.ctx, "message", func(ctx context.Context, tx *sql.Tx) ([]*notice, error) {
-		m = message{SenderID: c.who.ID, Topic: d.topic, Content: d.content, HTML: html, Client: c.params.text(c.agent, "client"), Sent: s.unix()}
+		if sent, err := sentBefore(ctx, tx, c.who.ID, d.origin); err != nil || sent != 0 {
+			m.ID = sent
+			return nil, err
+		}
+		m = message{Origin: d.origin, SenderID: c.who.ID, Topic: d.topic, Content: d.content, HTML: html, Client: c.params.text(c.agent, "client"), Sent: s.unix()}
 		m.Client = cut(m.Client, maxClientName, "")
 		if err := s.address(ctx, tx, d, &m); err != nil {
 			return nil, err
@@ -42,6 +47,18 @@ func (s *Server) postMessage(c *call) (reply, error) {
 		return []*notice{n}, nil
 	})
 	return reply{"id": m.ID}, err
+}
+
+// sentBefore is the message that a sender sent with an origin, 0 when there is none.
+func sentBefore(ctx context.Context, tx *sql.Tx, sender int64, origin string) (int64, error) {
+	if origin == "" {
+		return 0, nil
+	}
+	list, err := ids(ctx, tx, `SELECT id FROM messages WHERE sender_id = ? AND origin = ?`, sender, origin)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return list[0], nil
 }
 
 // address finds or makes the place that a message goes to.
@@ -126,9 +143,9 @@ func participants(ctx context.Context, q querier, m message) ([]int64, error) {
 
 // insertMessage writes a message with its copies and gives it its id.
 func insertMessage(ctx context.Context, tx *sql.Tx, m *message, copies map[int64]int) error {
-	err := tx.QueryRowContext(ctx, `INSERT INTO messages (recipient_id, sender_id, topic, topic_key, content, html, client, sent_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-		m.Recipient, m.SenderID, m.Topic, fold(m.Topic), m.Content, m.HTML, m.Client, m.Sent).Scan(&m.ID)
+	err := tx.QueryRowContext(ctx, `INSERT INTO messages (recipient_id, sender_id, topic, topic_key, content, html, client, sent_at, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, nullif(?, '')) RETURNING id`,
+		m.Recipient, m.SenderID, m.Topic, fold(m.Topic), m.Content, m.HTML, m.Client, m.Sent, m.Origin).Scan(&m.ID)
 	if err != nil {
 		return fmt.Errorf("insert message: %w", err)
 	}

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
+	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
@@ -19,6 +21,7 @@ import (
 var (
 	mentionText = regexp.MustCompile(`^@(_?)\*\*([^*]+)\*\*`)
 	mentionID   = regexp.MustCompile(`^(.*)\|([0-9]{1,18})$`)
+	timeText    = regexp.MustCompile(`^<time:([^>\n]{1,50})>`)
 	streamText  = regexp.MustCompile(`^#\*\*([^*>]+)(?:>([^*]+))?\*\*`)
 	emojiSyntax = regexp.MustCompile(`^:([\w\-+]+):`)
 )
@@ -46,11 +49,11 @@ func (r *reference) Dump(source []byte, level int) {
 	ast.DumpHelper(r, source, level, map[string]string{"html": r.html}, nil)
 }
 
-// referenceParser reads mentions (@), channel links (#) and emoji (:).
+// referenceParser reads mentions (@), channel links (#), emoji (:) and times (<time:...>).
 type referenceParser struct{}
 
 // Trigger is the characters that start a reference.
-func (*referenceParser) Trigger() []byte { return []byte{'@', '#', ':'} }
+func (*referenceParser) Trigger() []byte { return []byte{'@', '#', ':', '<'} }
 
 // Parse reads a reference at the reader's place, or nothing.
 func (*referenceParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -72,6 +75,8 @@ func (*referenceParser) Parse(parent ast.Node, block text.Reader, pc parser.Cont
 		markup, length = state.streamLink(string(line))
 	case line[0] == ':':
 		markup, length = state.emoji(string(line))
+	case line[0] == '<':
+		markup, length = state.time(string(line))
 	}
 	if length == 0 {
 		return nil
@@ -101,6 +106,9 @@ func (m *milling) mention(line string, parent ast.Node) (markup string, length i
 	if a, ok := m.person(name); ok {
 		if !silent {
 			m.call(a.ID)
+		}
+		if m.page && a.ID == m.viewer {
+			class += " me"
 		}
 		return `<span class="user-mention` + class + `" data-user-id="` + strconv.FormatInt(a.ID, 10) + `">` +
 			html.EscapeString(mark+a.FullName) + `</span>`, len(found[0])
@@ -157,6 +165,9 @@ func (m *milling) streamLink(line string) (markup string, length int) {
 	if found[2] != "" {
 		class, label = "stream-topic", label+" > "+found[2]
 	}
+	if m.page {
+		address = m.pageLink(address)
+	}
 	return `<a class="` + class + `" data-stream-id="` + strconv.FormatInt(st.ID, 10) + `" href="` + html.EscapeString(address) + `">` +
 		html.EscapeString(label) + `</a>`, len(found[0])
 }
@@ -177,6 +188,48 @@ func (m *milling) emoji(line string) (markup string, length int) {
 		shown = emojiText(code)
 	}
 	return `<span aria-label="` + title + `" class="emoji emoji-` + code + `" role="img" title="` + title + `">` + shown + `</span>`, len(found[0])
+}
+
+// time reads <time:...>: RFC 3339, or unix seconds.
+func (m *milling) time(line string) (markup string, length int) {
+	found := timeText.FindStringSubmatch(line)
+	if found == nil {
+		return "", 0
+	}
+	at, err := time.Parse(time.RFC3339, found[1])
+	if seconds, bad := strconv.ParseInt(found[1], 10, 64); err != nil && bad == nil && seconds >= 0 && seconds <= maxTime {
+		at, err = time.Unix(seconds, 0), nil
+	}
+	if err != nil {
+		return "", 0
+	}
+	shown := found[1]
+	if m.page {
+		shown = at.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return `<time datetime="` + at.UTC().Format("2006-01-02T15:04:05Z") + `">` + html.EscapeString(shown) + `</time>`, len(found[0])
+}
+
+// maxTime is the last second of the year 9999.
+const maxTime = 253402300799
+
+// narrowLink is the address of a channel, a topic or a message as clients write it.
+var narrowLink = regexp.MustCompile(`^/#narrow/(?:channel|stream)/([0-9]{1,18})[^/]*(?:/(?:topic|subject)/([^/?#]+)(?:/(?:near|with)/([0-9]{1,18}))?)?/?$`)
+
+// pageLink is where a page leads for an address: the page of a narrow, without a script, and any other as it is.
+func (m *milling) pageLink(address string) string {
+	found := narrowLink.FindStringSubmatch(strings.TrimPrefix(address, m.site))
+	if found == nil {
+		return address
+	}
+	page := "/read/" + found[1]
+	if found[2] != "" {
+		page += "/" + found[2]
+	}
+	if found[3] != "" {
+		page += "?near=" + found[3] + "#message-" + found[3]
+	}
+	return page
 }
 
 // narrowAddress is the address of a channel or one of its topics within the realm.
@@ -215,7 +268,9 @@ func (*referenceRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		img, ok := n.(*ast.Image)
 		switch {
 		case ok && entering:
-			_, _ = w.WriteString(`<a href="` + html.EscapeString(string(img.Destination)) + `">`)
+			_, _ = w.WriteString(`<a href="` + html.EscapeString(string(img.Destination)) + `"`)
+			goldmarkhtml.RenderAttributes(w, img, goldmarkhtml.LinkAttributeFilter)
+			_, _ = w.WriteString(">")
 			if !n.HasChildren() {
 				_, _ = w.WriteString(html.EscapeString(string(img.Destination)))
 			}
@@ -224,48 +279,4 @@ func (*referenceRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 		return ast.WalkContinue, nil
 	})
-}
-
-// linkGuard empties the address of every link that is not http, https, mailto or within the realm.
-type linkGuard struct{}
-
-// Transform visits the parsed document.
-func (*linkGuard) Transform(doc *ast.Document, source text.Reader, _ parser.Context) {
-	var unsafe []*ast.AutoLink
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
-		switch link := n.(type) {
-		case *ast.Link:
-			link.Destination = guard(link.Destination)
-		case *ast.Image:
-			link.Destination = guard(link.Destination)
-		case *ast.AutoLink:
-			if string(guard(link.URL(source.Source()))) == nowhere {
-				unsafe = append(unsafe, link)
-			}
-		}
-		return ast.WalkContinue, nil
-	})
-	for _, link := range unsafe { // becomes the text that it was
-		link.Parent().ReplaceChild(link.Parent(), link, ast.NewString(link.Label(source.Source())))
-	}
-}
-
-// nowhere is the address of a link that must not be followed.
-const nowhere = "#"
-
-// guard is a link's address, or nowhere.
-func guard(address []byte) []byte {
-	u, err := url.Parse(strings.TrimSpace(string(address)))
-	if err != nil {
-		return []byte(nowhere)
-	}
-	switch strings.ToLower(u.Scheme) {
-	case "http", "https", "mailto", "":
-		return []byte(u.String())
-	default:
-		return []byte(nowhere)
-	}
 }

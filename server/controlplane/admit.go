@@ -85,10 +85,13 @@ func (k kind) checkKept(o, old object) error {
 	return nil
 }
 
-// completeProject names the pipeline of a project that names none: "default", as OpenChoreo does.
+// completeProject names the pipeline and the type of a project that names none: "default", as OpenChoreo does.
 func completeProject(_ context.Context, _ querier, _ *object, spec map[string]any) error {
 	if spec["deploymentPipelineRef"] == nil {
 		spec["deploymentPipelineRef"] = map[string]any{"kind": string(flowclient.KindDeploymentPipeline), "name": "default"}
+	}
+	if spec["type"] == nil {
+		spec["type"] = map[string]any{"kind": string(flowclient.KindClusterProjectType), "name": "default"}
 	}
 	return nil
 }

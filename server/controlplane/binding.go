@@ -139,6 +139,10 @@ func (s *Server) deployment(ctx context.Context, o object, spec flowclient.Relea
 	if err != nil {
 		return boundRelease{}, err
 	}
+	declared, err := flowclient.Declared(release.wire(s.namespace, false), o.wire(s.namespace, false))
+	if err != nil {
+		declared = nil // a size that only a cluster can tell keeps nothing from running here; the flow controller refuses it where there is a quota
+	}
 	route, err := s.route(ctx, spec.Owner.ComponentName)
 	if err != nil {
 		return boundRelease{}, err
@@ -146,7 +150,7 @@ func (s *Server) deployment(ctx context.Context, o object, spec flowclient.Relea
 	return boundRelease{release: release, Deployment: Deployment{
 		Name: o.name, Project: spec.Owner.ProjectName, Component: spec.Owner.ComponentName, Route: route,
 		Environment: spec.Environment, Release: release.name, Type: content.ComponentType.Name, Workload: content.Workload,
-		Memory: memory,
+		Memory: memory, Declared: declared, Cell: cellNamespace(s.namespace, spec.Owner.ProjectName, spec.Environment),
 	}}, nil
 }
 

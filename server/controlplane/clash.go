@@ -33,10 +33,11 @@ func clashAfter(name string, ends []string, taken func(head string) (bool, error
 }
 
 // admitProject refuses a project whose host name <environment>-<project> is
-// another's, or is longer than a DNS label.
+// another's, or is longer than a DNS label, and parameters that limit its cells
+// to what is no quantity.
 func admitProject(t *tx, o, old *object) error {
-	if old != nil {
-		return nil
+	if err := t.admitQuotas(*o, object{}, "spec.parameters"); err != nil || old != nil {
+		return err
 	}
 	environments, projects, err := t.hostParts()
 	if err != nil {

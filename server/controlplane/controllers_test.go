@@ -92,6 +92,7 @@ func TestAPushBecomesWhatStagingServes(t *testing.T) {
 	assert.Equal(t, controlplane.Deployment{
 		Name: "shop-web-staging", Project: "shop", Component: "shop-web", Environment: "staging", Release: release,
 		Route: "shop-web", Type: "deployment/static-site", Workload: frozen.Workload,
+		Cell: "dp-default-shop-staging-09b82f5f", Declared: flowclient.Quantities{},
 	}, d)
 	b := w.get(flowclient.KindReleaseBinding, "shop-web-staging")
 	for _, kind := range []string{"ReleaseSynced", "Synced", "ConnectionsResolved", "ResourceDependenciesReady", "ResourcesReady", "Ready"} {

@@ -61,7 +61,7 @@ func kinds() []kind {
 	ofComponent := []flowclient.Kind{flowclient.KindProject, flowclient.KindComponent}
 	return []kind{
 		{name: flowclient.KindProject, path: "projects", spec: projectSpec(), longest: labelLength,
-			refs: []ref{{field: refPipeline, at: "deploymentPipelineRef.name"}}, reads: completeProject, admit: admitProject, holds: true},
+			refs: []ref{{field: refPipeline, at: "deploymentPipelineRef.name"}}, once: []string{"type"}, reads: completeProject, admit: admitProject, holds: true},
 		{name: flowclient.KindComponent, path: "components", spec: componentSpec(), longest: labelLength,
 			refs:   []ref{byProject, {field: refType, at: "componentType.name", fold: typeObject}, {field: refRepository, at: "workflow.parameters.repository.url", fold: foldURL}},
 			owners: []flowclient.Kind{flowclient.KindProject}, immutable: []string{"owner"}, reads: nestComponent, admit: admitComponent, holds: true},
@@ -73,7 +73,7 @@ func kinds() []kind {
 			refs:   []ref{inProject, byComponent, inEnvironment, {field: refRelease, at: "releaseName"}, {field: refDisplaced, at: "annotation:" + flowclient.AnnotationDisplaced}},
 			owners: ofComponent, immutable: []string{"owner", "environment"}, admit: admitBinding, holds: true},
 		{name: flowclient.KindProjectReleaseBinding, path: "projectreleasebindings", spec: projectBindingSpec(),
-			refs: []ref{byProject, inEnvironment}, owners: []flowclient.Kind{flowclient.KindProject}, immutable: []string{"owner", "environment"}},
+			refs: []ref{byProject, inEnvironment}, owners: []flowclient.Kind{flowclient.KindProject}, immutable: []string{"owner", "environment"}, admit: admitCell},
 		{name: flowclient.KindResource, path: "resources", spec: resourceSpec(),
 			refs: []ref{byProject}, owners: []flowclient.Kind{flowclient.KindProject}, immutable: []string{"owner"}},
 		{name: flowclient.KindResourceReleaseBinding, path: "resourcereleasebindings", spec: resourceBindingSpec(),
@@ -84,6 +84,7 @@ func kinds() []kind {
 		{name: flowclient.KindEnvironment, path: "environments", spec: environmentSpec(), longest: labelLength,
 			once: []string{"dataPlaneRef"}, admit: admitEnvironment},
 		{name: flowclient.KindDeploymentPipeline, path: "deploymentpipelines", spec: pipelineSpec(), longest: labelLength},
+		{name: flowclient.KindClusterProjectType, path: "clusterprojecttypes", cluster: true, spec: projectTypeSpec(), longest: labelLength},
 		{name: flowclient.KindClusterComponentType, path: "clustercomponenttypes", cluster: true, spec: componentTypeSpec(), longest: labelLength},
 		{name: flowclient.KindClusterWorkflow, path: "clusterworkflows", cluster: true, spec: workflowSpec(), longest: labelLength},
 	}
@@ -213,6 +214,15 @@ func environmentSpec() *schema {
 func pipelineSpec() *schema {
 	return fieldsOf(may("promotionPaths", list(fieldsOf(
 		must("sourceEnvironmentRef", reference("Environment")), must("targetEnvironmentRefs", list(reference("Environment")))))))
+}
+
+func projectTypeSpec() *schema {
+	section := openObject(may("openAPIV3Schema", freeForm))
+	resources := list(openObject(must("id", filled), may("targetPlane", oneOf("dataplane", "observabilityplane")),
+		may("includeWhen", text), may("forEach", text), may("var", text), must("template", freeForm)))
+	resources.min = 1
+	return fieldsOf(may("parameters", section), may("environmentConfigs", section), must("resources", resources),
+		may("validations", list(fieldsOf(must("rule", filled), must("message", filled)))))
 }
 
 func componentTypeSpec() *schema {

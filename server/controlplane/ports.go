@@ -39,6 +39,18 @@ type Runtime interface {
 	Apply(ctx context.Context, d Deployment) (DeploymentStatus, error)
 	// Remove takes a deployment out of service; an unknown name is no error.
 	Remove(ctx context.Context, name string) error
+	// ApplyCell makes the cell be as described. It is idempotent.
+	ApplyCell(ctx context.Context, c Cell) error
+	// RemoveCell forgets a cell; an unknown name is no error.
+	RemoveCell(ctx context.Context, name string) error
+}
+
+// Cell is a project's place in an environment: the namespace that a data plane
+// has for it, with its quotas. Name is its ProjectReleaseBinding's.
+type Cell struct {
+	Name, Namespace string
+	Labels          map[string]string
+	Quotas          map[string]map[string]string // by the quota's name: its limits, by resource, as Kubernetes writes quantities
 }
 
 // Deployment is a release in an environment; Name is its binding's.
@@ -47,7 +59,9 @@ type Deployment struct {
 	Route                                          string // what its address is made of: the component, or the one that it is a fork of
 	Type                                           string // component type: deployment/static-site
 	Workload                                       flowclient.WorkloadSpec
-	Memory                                         int64 // bytes that it may use, as its component type limits it; 0: no limit
+	Memory                                         int64                 // bytes that it may use, as its component type limits it; 0: no limit
+	Cell                                           string                // namespace of the project's cell in the environment
+	Declared                                       flowclient.Quantities // what its replicas declare together, as its component type says
 }
 
 // DeploymentStatus is how a deployment does.

@@ -94,41 +94,6 @@ func (t *tx) clearProject(o object) error {
 	return t.remove(o)
 }
 
-// reconcileCell reports on a project's place in an environment. On one host the
-// place is the binding itself: there is no namespace to make.
-func (s *Server) reconcileCell(ctx context.Context, name string) error {
-	return s.commit(ctx, "reconcile ProjectReleaseBinding", func(t *tx) error {
-		o, err := t.get(flowclient.KindProjectReleaseBinding, name)
-		if isMissing(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		environment := t.s.ref(o, refEnvironment)
-		there, err := t.exists(flowclient.KindEnvironment, environment)
-		if err != nil {
-			return err
-		}
-		c, err := observe(o, t.now)
-		if err != nil {
-			return err
-		}
-		st := status{ObservedGeneration: o.generation}
-		reason, message := reasonReconciled, ""
-		if there {
-			st.Namespace = "dp-" + s.namespace + "-" + t.s.ref(o, refProject) + "-" + environment
-		} else {
-			reason, message = "EnvironmentNotFound", "environment '"+environment+"' does not exist"
-		}
-		for _, kind := range []string{condSynced, "NamespaceReady", condResourcesReady, condReady} {
-			c.set(kind, there, reason, message)
-		}
-		st.Conditions = c.after
-		return t.reportStatus(o, st, false)
-	})
-}
-
 // reconcilePlain reports an object that nothing has to be done for as Ready.
 func (s *Server) reconcilePlain(kind flowclient.Kind) reconcile {
 	return func(ctx context.Context, name string) error {

@@ -25,7 +25,7 @@ func watches() map[flowclient.Kind][]watch {
 		return watch{wakes: kind, by: map[string]string{field: itsName}}
 	}
 	return map[flowclient.Kind][]watch{
-		flowclient.KindProject:               {named(flowclient.KindComponent, refProject)},
+		flowclient.KindProject:               {named(flowclient.KindComponent, refProject), named(flowclient.KindProjectReleaseBinding, refProject)},
 		flowclient.KindComponent:             {owner(flowclient.KindProject, refProject)},
 		flowclient.KindResource:              {owner(flowclient.KindProject, refProject)},
 		flowclient.KindWorkload:              {owner(flowclient.KindComponent, refComponent)},
@@ -34,6 +34,7 @@ func watches() map[flowclient.Kind][]watch {
 		flowclient.KindProjectReleaseBinding: {owner(flowclient.KindProject, refProject), {wakes: flowclient.KindReleaseBinding, by: map[string]string{refProject: refProject, refEnvironment: refEnvironment}}},
 		flowclient.KindEnvironment:           {named(flowclient.KindProjectReleaseBinding, refEnvironment), named(flowclient.KindReleaseBinding, refEnvironment)},
 		flowclient.KindDeploymentPipeline:    {named(flowclient.KindProject, refPipeline)},
+		flowclient.KindClusterProjectType:    {{wakes: flowclient.KindProjectReleaseBinding}}, // whichever project's
 		flowclient.KindClusterComponentType:  {named(flowclient.KindComponent, refType)},
 	}
 }

@@ -269,13 +269,14 @@ func (b *builder) builds() map[string]controlplane.Build {
 type runtime struct {
 	mu      sync.Mutex
 	serves  map[string]controlplane.Deployment
+	cells   map[string]controlplane.Cell
 	removed []string
 	status  controlplane.DeploymentStatus
 	fail    error
 }
 
 func newRuntime() *runtime {
-	return &runtime{serves: map[string]controlplane.Deployment{}, status: controlplane.DeploymentStatus{Ready: true}}
+	return &runtime{serves: map[string]controlplane.Deployment{}, cells: map[string]controlplane.Cell{}, status: controlplane.DeploymentStatus{Ready: true}}
 }
 
 func (r *runtime) Apply(_ context.Context, d controlplane.Deployment) (controlplane.DeploymentStatus, error) {
@@ -298,6 +299,35 @@ func (r *runtime) Remove(_ context.Context, name string) error {
 	delete(r.serves, name)
 	r.removed = append(r.removed, name)
 	return r.fail
+}
+
+func (r *runtime) ApplyCell(_ context.Context, c controlplane.Cell) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cells[c.Name] = c
+	return r.fail
+}
+
+func (r *runtime) RemoveCell(_ context.Context, name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.cells, name)
+	return r.fail
+}
+
+// forget is another process of the runtime: it knows no cell.
+func (r *runtime) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.cells)
+}
+
+// cell is what the runtime was told of a cell.
+func (r *runtime) cell(name string) (controlplane.Cell, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, ok := r.cells[name]
+	return c, ok
 }
 
 func (r *runtime) set(st controlplane.DeploymentStatus, fail error) {

@@ -37,13 +37,23 @@ type Config struct {
 	// Pushed tells the controller that a ref of a repository moved. It only
 	// wakes: the controller's own pass would find out without it.
 	Pushed func(ctx context.Context, repo, ref, sha string) error
+	// Generation numbers what Delivery is made from: it has grown once a change
+	// can be read, and before whoever made the change is told that it was made. A
+	// reading of /delivery is then kept until the number changes. Nil where nobody
+	// tells of changes: each request reads anew.
+	Generation func() uint64
+	// Health tells why the surface is not to be relied on; its text is read by
+	// everybody. Nil: it always is.
+	Health func() error
 	Now    func() time.Time // time.Now
 	Log    *slog.Logger     // slog.Default
 }
 
 // Server answers the flow endpoints. New makes one.
 type Server struct {
-	cfg Config
+	cfg      Config
+	kept     latest
+	describe func() (encoded, error) // the surface's description, made when it is first asked for
 
 	mu     sync.Mutex
 	missed map[string]bool // deliveries recorded whose Pushed failed
@@ -69,60 +79,18 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Server{cfg: cfg, missed: map[string]bool{}}, nil
+	return &Server{
+		cfg: cfg, missed: map[string]bool{},
+		describe: sync.OnceValues(func() (encoded, error) { return describe(endpoints) }),
+	}, nil
 }
 
-// access says what a request must bring.
-type access int
-
-const (
-	token  access = iota // Authorization: Bearer
-	signed               // a signature of the body, where it is a delivery; else that or the token
-)
-
-// endpoint is one method of one path. serve returns the status and body of a
-// success, or an error that package wire has a status for.
-type endpoint struct {
-	method, path string
-	access       access
-	serve        func(s *Server, r *http.Request, body []byte) (status int, answer any, err error)
-}
-
-// endpoints are all there are.
-var endpoints = []endpoint{
-	{http.MethodPost, wire.ScaffoldPath, token, (*Server).scaffold},
-	{http.MethodPost, wire.TeardownPath, token, (*Server).teardown},
-	{http.MethodPost, wire.CommitPath, token, (*Server).commit},
-	{http.MethodPost, wire.PullPath, token, (*Server).pull},
-	{http.MethodPost, wire.MergePath, token, (*Server).merge},
-	{http.MethodGet, wire.ReviewsPath, token, (*Server).reviews},
-	{http.MethodGet, wire.BuildsPath, token, (*Server).builds},
-	{http.MethodGet, wire.BuildPath, token, (*Server).build},
-	{http.MethodGet, wire.BuildLogPath, token, (*Server).buildLog},
-	{http.MethodGet, wire.BuildEvidencePath, token, (*Server).buildEvidence},
-	{http.MethodGet, wire.BindingEvidencePath, token, (*Server).bindingEvidence},
-	{http.MethodGet, wire.FlowEvidencePath, token, (*Server).flowEvidence},
-	{http.MethodPost, wire.PromotePath, token, (*Server).promote},
-	{http.MethodGet, wire.DeliveryPath, token, (*Server).delivery},
-	{http.MethodGet, wire.StatePath, token, (*Server).state},
-	{http.MethodGet, wire.WindowPath, token, (*Server).window},
-	{http.MethodGet, wire.DiffPath, token, (*Server).diff},
-	{http.MethodGet, wire.HostPath, token, (*Server).host},
-	{http.MethodGet, wire.LocksPath, token, (*Server).locks},
-	{http.MethodPost, wire.LocksPath, token, (*Server).setLock},
-	{http.MethodDelete, wire.LocksPath, token, (*Server).clearLock},
-	{http.MethodGet, wire.WalkthroughsPath, token, (*Server).walkthroughs},
-	{http.MethodPost, wire.WalkthroughsPath, token, (*Server).beginWalkthrough},
-	{http.MethodPut, wire.WalkthroughPath, token, (*Server).updateWalkthrough},
-	{http.MethodPost, wire.SyncPath, signed, (*Server).sync},
-	{http.MethodPost, wire.HookPath, signed, (*Server).hook},
-}
-
-// Handler answers the endpoints. A request without the token learns nothing,
-// not even which paths there are.
+// Handler answers the endpoints. A request without the token learns nothing
+// but what /openapi.json tells everybody: neither which projects and runs there
+// are, nor whether a path is one. GET /healthz is answered as on every surface.
 func (s *Server) Handler() http.Handler {
 	routes := route(endpoints)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return web.Health(s.health(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		methods := find(routes, r)
 		asked := r.Method
 		if asked == http.MethodHead {
@@ -132,7 +100,7 @@ func (s *Server) Handler() http.Handler {
 		if found {
 			r.Pattern = e.method + " " + e.path // what traces and metrics name the request by
 		}
-		open := found && e.access == signed // serve verifies the signature
+		open := found && e.access != token // of one that is signed, serve verifies the signature
 		if !open && !web.SameSecret(web.Bearer(r), s.cfg.Token) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="flow"`)
 			s.fail(w, r, wire.ErrToken)
@@ -144,22 +112,28 @@ func (s *Server) Handler() http.Handler {
 		case !found:
 			allowed := allow(methods)
 			w.Header().Set("Allow", allowed)
-			reply(w, r, http.StatusMethodNotAllowed, wire.Error{Error: r.Method + " is not answered on " + r.URL.Path + "; use " + allowed})
+			reply(w, r, http.StatusMethodNotAllowed, wire.Error{Error: web.Echo(r.Method) + " is not answered on " + web.Echo(r.URL.Path) + "; use " + allowed})
 		default:
 			s.answer(w, r, e)
 		}
-	})
+	}))
+}
+
+// health is what package web asks before it says that the surface is well; nil
+// where nothing was given that could tell.
+func (s *Server) health() func(context.Context) error {
+	if s.cfg.Health == nil {
+		return nil
+	}
+	return func(context.Context) error { return s.cfg.Health() }
 }
 
 // answer reads the body, serves the endpoint and writes what came of it.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, e endpoint) {
-	var body []byte
-	if e.method == http.MethodPost || e.method == http.MethodPut {
-		var err error
-		if body, err = readBody(r); err != nil {
-			s.fail(w, r, err)
-			return
-		}
+	body, err := e.body(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
 	}
 	status, answer, err := e.serve(s, r, body)
 	if err != nil {
@@ -167,6 +141,18 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, e endpoint) {
 		return
 	}
 	reply(w, r, status, answer)
+}
+
+// body is what a request sends; one that would go unread is refused, since
+// whoever sends it means something by it.
+func (e endpoint) body(r *http.Request) ([]byte, error) {
+	if e.takes() {
+		return readBody(r)
+	}
+	if r.ContentLength != 0 {
+		return nil, &flowclient.Invalid{Field: "body", Why: "is not read by " + e.method + " " + e.path + "; what it is asked stands in the address"}
+	}
+	return nil, nil
 }
 
 // readBody reads a body within the limit. Of one that is larger the rest is

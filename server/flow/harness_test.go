@@ -195,6 +195,7 @@ func (c call) with(name, value string) call {
 	return c
 }
 
+// do sends a request; what comes back is as the surface describes itself.
 func (s *surface) do(c call) *http.Response {
 	r := httptest.NewRequest(c.method, c.target, strings.NewReader(c.body))
 	for name, values := range c.header {
@@ -202,7 +203,9 @@ func (s *surface) do(c call) *http.Response {
 	}
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)
-	return w.Result()
+	resp := w.Result()
+	asDescribed(s.t, c, resp)
+	return resp
 }
 
 // text is an answer as a golden shows it.
@@ -228,8 +231,13 @@ func text(t *testing.T, resp *http.Response) string {
 // golden compares got with a file of fixtures/golden/flow.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("..", "..", "fixtures", "golden", "flow", strings.ReplaceAll(name, " ", "-")+".txt")
-	goldenfile.Compare(t, file, got)
+	goldenFile(t, strings.ReplaceAll(name, " ", "-")+".txt", got)
+}
+
+// goldenFile compares got with the file of that name.
+func goldenFile(t *testing.T, name, got string) {
+	t.Helper()
+	goldenfile.Compare(t, filepath.Join("..", "..", "fixtures", "golden", "flow", name), got)
 }
 
 // sign is the hex of a body's HMAC under the secret.

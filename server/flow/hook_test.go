@@ -198,9 +198,18 @@ func TestRecordedDeliveriesOfGitea(t *testing.T) {
 	})
 }
 
-// FuzzDeliveriesNeverBreakTheSurface signs whatever comes: it is taken or named, and never a fault.
+// FuzzDeliveriesNeverBreakTheSurface signs whatever comes: it is taken or named,
+// and never a fault. What is taken says where to look.
 func FuzzDeliveriesNeverBreakTheSurface(f *testing.F) {
-	for _, seed := range []string{opened, pushed, `{}`, `[]`, `null`, `{"number":1e400}`, `{"ref":null}`, "\xff", `{"action":"opened","number":7,"repository":7}`} {
+	seeds := []string{opened, pushed, `{}`, `[]`, `null`, `{"number":1e400}`, `{"ref":null}`, "\xff", `{"action":"opened","number":7,"repository":7}`}
+	files, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "webhooks", "*.raw"))
+	require.NoError(f, err)
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		require.NoError(f, err)
+		seeds = append(seeds, string(body))
+	}
+	for _, seed := range seeds {
 		for _, event := range []string{"push", "pull_request", "status", ""} {
 			f.Add(seed, event)
 		}
@@ -214,6 +223,13 @@ func FuzzDeliveriesNeverBreakTheSurface(f *testing.F) {
 			}
 			if resp.StatusCode == http.StatusBadRequest && len(s.flow.calls)+len(s.pushes) > 0 {
 				t.Fatalf("%s %q: refused, and acted upon: %v %v", target, body, s.flow.calls, s.pushes)
+			}
+			var answer wire.HookAnswer
+			if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+				t.Fatalf("%s %q: %v", target, body, err)
+			}
+			if answer.Effect == wire.EffectLook && (answer.Repo == "" || answer.Number <= 0) || answer.Effect == wire.EffectWake && answer.Repo == "" {
+				t.Fatalf("%s %q: it says not where to look: %+v", target, body, answer)
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"time"
 
 	"platform.dev/platform/flowclient"
 )
@@ -46,8 +47,44 @@ func (f *recorder) EvidenceOfFlow(_ context.Context, trace string) (flowclient.E
 	return flowclient.Evidence{Subject: "flow " + trace, Traces: []string{trace}}, f.note("EvidenceOfFlow", trace)
 }
 
+func (f *recorder) Replay(_ context.Context, id string) (flowclient.Replayed, error) {
+	return flowclient.Replayed{ID: id, Kind: "promote", Project: "shop", Who: "developer", At: noon, Recorded: []byte(`{"project":"shop"}`), Replayed: []byte(`{"project":"shop"}`), Same: true,
+		Sentence: "Decided again from the same inputs, it comes to the same, byte for byte."}, f.note("Replay", id)
+}
+
+func (f *recorder) Why(_ context.Context, project, component string) (flowclient.Why, error) {
+	opens := noon.Add(time.Hour)
+	return flowclient.Why{Project: project, At: noon, Promotion: "auto", Window: flowclient.Window{Project: project, Sentence: "closed", Flips: &opens},
+		Sentence: "A promotion of shop is refused now: closed.", Components: []flowclient.WhyComponent{{
+			Component: "shop-web", Result: flowclient.Refused, Sentence: "closed.", To: "shop-web-2", ToCommit: sha, Automatic: "It moves by itself from Wed 4 Mar 13:00 UTC on, in 1 h, if nothing else changes.",
+			Gates: []flowclient.Verdict{{Gate: "window", Sentence: "closed.", Flips: &opens}}, Flips: &opens, Earliest: &opens}}}, f.note("Why", project, component)
+}
+
+func (f *recorder) Undo(_ context.Context, r flowclient.UndoRequest) (flowclient.Outcome, error) {
+	return f.outcome, f.note("Undo", r)
+}
+
+func (f *recorder) Unlocking(_ context.Context, r flowclient.LockRequest) (flowclient.Unlocking, error) {
+	return flowclient.Unlocking{Locks: []flowclient.Lock{{ID: 1, Component: r.Component, Commit: sha, Reason: "x", Who: "sre", At: noon, Releases: []string{}}},
+		Moves:    []flowclient.ComponentOutcome{{Component: r.Component, Result: flowclient.Promoted, Sentence: "shop-web: nothing is against it.", To: "shop-web-2", ToCommit: sha}},
+		Sentence: "Without it, a promotion would move shop-web to 1a2b3c4 now. It moves by itself at the next pass."}, f.note("Unlocking", r)
+}
+
 func (f *recorder) Diff(_ context.Context, project string) (flowclient.Diff, error) {
 	return flowclient.Diff{Project: project, Components: []flowclient.ComponentDiff{
 		{Component: "shop-web", To: sha, Commits: []flowclient.Commit{{SHA: sha, Subject: "Say hello", Author: "developer", At: noon}}},
 	}}, f.note("Diff", project)
+}
+
+func (f *recorder) Audit(_ context.Context, q flowclient.AuditQuery) (flowclient.AuditPage, error) {
+	return flowclient.AuditPage{Next: "1772625600000000000-e31", Entries: []flowclient.AuditEntry{
+		{Ref: "intent/4k2j5mabcdefg", At: noon, Who: "developer", Link: "http://chat.example/31", Project: "shop", Component: "shop-web", Kind: "promotion", Result: flowclient.AuditDone,
+			Outcome: "shop-web: production runs 1a2b3c4 now; it ran nothing before.", Intent: "4k2j5mabcdefg", Gates: []flowclient.AuditGate{{Gate: "lock", Component: "shop-web", Pass: true}, {Gate: "window", Pass: true}}},
+		{Ref: "event/lock/zulip:31/set", At: noon, Who: "sre", Project: "shop", Component: "shop-web", Kind: "lock", Result: flowclient.AuditDone, Outcome: "Locked shop-web 1a2b3c4 in every environment: breaks."},
+	}}, f.note("Audit", q)
+}
+
+func (f *recorder) Dora(_ context.Context, project string, days int) (flowclient.DoraReport, error) {
+	return flowclient.DoraReport{Project: project, From: noon.AddDate(0, 0, -days), To: noon, Promotions: 3, PerDay: 0.1, Measures: []flowclient.Measure{
+		{Name: "deployment frequency", Value: "3 promotions, 0.1 a day", Means: "Promotions that moved at least one component to production."}}}, f.note("Dora", project, days)
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"platform.dev/platform/flowclient/wire"
 )
 
 // routes are the endpoints by the number of segments of their paths, then by path.
@@ -30,6 +32,9 @@ func route(all []endpoint) routes {
 // hold; a path that is written out goes before one with a parameter.
 func find(rs routes, r *http.Request) map[string]endpoint {
 	path := r.URL.EscapedPath()
+	if len(path) > wire.MaxPath {
+		return nil
+	}
 	paths := rs[strings.Count(path, "/")]
 	if methods, ok := paths[path]; ok {
 		return methods

@@ -62,7 +62,7 @@ func (s *Server) apply(r *http.Request, id string, pushed wire.PushBody) (wire.S
 		return answer, nil
 	}
 	synced, err := s.cfg.Flow.Sync(r.Context(), flowclient.SyncRequest{
-		Origin: flowclient.Origin{Key: "push:" + id, Who: pushed.Who()}, Repo: repo, Ref: branch,
+		Origin: flowclient.Origin{Key: "push:" + id, Who: pushed.Who(), Trace: wire.Trace(r.Header)}, Repo: repo, Ref: branch,
 	})
 	var decided interface{ Refused() string }
 	switch {

@@ -30,6 +30,15 @@ func TestAPushDeliveryWakesTheControllerOnce(t *testing.T) {
 	assert.Len(t, s.pushes, 2, "another delivery is another push")
 }
 
+func TestASyncOfAPushIsFoundByItsTrace(t *testing.T) {
+	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for sent, kept := range map[string]string{trace: `,"trace":"` + trace + `"`, "of no form": ""} {
+		s := newSurface(t)
+		s.do(hook(pushed, "X-Gitea-Event", "push", "X-Gitea-Delivery", "1").with("Traceparent", sent))
+		assert.Equal(t, []string{`Sync {"origin":{"key":"push:1","who":"dev"` + kept + `},"repo":"platform/shop","ref":"main"}`}, s.flow.calls)
+	}
+}
+
 func TestADeliveryWithoutIdIsKnownByItsBody(t *testing.T) {
 	s := newSurface(t)
 	for range 2 {

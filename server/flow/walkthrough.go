@@ -1,18 +1,14 @@
 package flow
 
 import (
-	"context"
 	"net/http"
 
-	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/wire"
 )
 
 func (s *Server) walkthroughs(r *http.Request, _ []byte) (int, any, error) {
-	return read(r, func(ctx context.Context) (wire.WalkthroughsAnswer, error) {
-		all, err := s.cfg.Flow.Walkthroughs(ctx)
-		return wire.WalkthroughsAnswer{Walkthroughs: append([]flowclient.Walkthrough{}, all...)}, err
-	})
+	walkthroughs, next, err := page(r, wire.WalkthroughsPath, placeOfWalkthrough, s.cfg.Flow.Walkthroughs)
+	return http.StatusOK, wire.WalkthroughsAnswer{Walkthroughs: walkthroughs, Next: next}, err
 }
 
 func (s *Server) beginWalkthrough(r *http.Request, body []byte) (int, any, error) {

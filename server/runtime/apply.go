@@ -20,6 +20,7 @@ func (s *Server) Apply(ctx context.Context, d Deployment) (DeploymentStatus, err
 		return DeploymentStatus{}, fmt.Errorf("apply %s: %w", d.Name, err)
 	}
 	defer unlock()
+	s.cells.counts(d)
 	status, err := s.run(ctx, d)
 	var p *problem
 	switch {
@@ -155,6 +156,7 @@ func (s *Server) Remove(ctx context.Context, name string) error {
 	defer s.mu.Unlock()
 	delete(s.running, name)
 	s.refer(name, "")
+	s.cells.ends(name)
 	return nil
 }
 

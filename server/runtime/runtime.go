@@ -10,6 +10,9 @@
 // copy of the image's files to write to, a cleared environment and a process
 // group that ends with them.
 //
+// Of cells, the places of projects in environments, it tells what a cluster
+// tells: their quotas, with the sum of what its deployments declare.
+//
 // It knows nothing of bindings, releases' contents, or who routes to it.
 package runtime
 
@@ -37,7 +40,9 @@ type Deployment struct {
 	Route       string // what the path is made of: the component, or the one that it is a fork of
 	Type        string // component type: StaticSite, or "deployment/..." for a process
 	Workload    flowclient.WorkloadSpec
-	Memory      int64 // bytes that its process may use; 0 for no limit; see Server.Limits
+	Memory      int64                 // bytes that its process may use; 0 for no limit; see Server.Limits
+	Cell        string                // namespace of the project's cell in the environment
+	Declared    flowclient.Quantities // what its replicas declare together: it counts against the cell's quotas
 }
 
 // DeploymentStatus is how a deployment stands. Reason is one word of the table
@@ -103,6 +108,7 @@ type Server struct {
 	wake  chan struct{}
 
 	logs    *logs
+	cells   *cells
 	control control
 	life    context.Context    // of the processes: New to Close
 	end     context.CancelFunc // of life
@@ -140,6 +146,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		released: map[string]time.Time{}, retries: map[string]retry{},
 		services: map[string]*service{}, alive: map[*process]struct{}{}, ports: map[int]bool{},
 		logs:    &logs{dir: filepath.Join(cfg.Dir, "logs"), limit: cfg.LogBytes, open: map[string]*logFile{}},
+		cells:   newCells(),
 		control: findControl(cfg.Cgroup),
 	}
 	for _, dir := range []string{cfg.Dir, s.imagesDir(), s.recordsDir(), s.processesDir(), s.workDir(), s.logs.dir} {

@@ -41,3 +41,14 @@ func TestAnEchoIsShortAndReadable(t *testing.T) {
 	assert.True(t, utf8.ValidString(cut), "no character is cut in two")
 	assert.LessOrEqual(t, len(cut), 203)
 }
+
+func TestALivePageMayAskAndTellItsOwnSurfaceAlone(t *testing.T) {
+	w := httptest.NewRecorder()
+	web.LivePage(w, http.StatusOK, []byte("<!doctype html>"))
+	policy := w.Header().Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
+		assert.Contains(t, policy, part)
+	}
+	assert.NotContains(t, policy, "unsafe")
+	assert.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
+}

@@ -18,18 +18,27 @@ import (
 type signature struct {
 	header string
 	strong bool // proves the delivery by itself; SHA-1 does not any more
-	holds  func(value string, signed []byte, secret string) bool
+	holds  func(value string, over *signed) bool
+}
+
+// signed is the bytes that signatures cover, with the secret they are made
+// with, and the HMACs of them that were asked for, each taken once.
+type signed struct {
+	bytes  []byte
+	secret string
+	sha256 []byte
+	sha1   []byte
 }
 
 // signatures are the headers that are known: the interface document's, Gitea's,
 // GitHub's, Gogs's and GitLab's, and the one that GitHub fills with SHA-1 and
 // Bitbucket with SHA-256.
 var signatures = []signature{
-	{"X-Signature-256", true, mac("sha256=", sha256.New)},
-	{"X-Gitea-Signature", true, mac("", sha256.New)},
-	{"X-Hub-Signature-256", true, mac("sha256=", sha256.New)},
-	{"X-Gogs-Signature", true, mac("", sha256.New)},
-	{"X-Gitlab-Token", true, func(value string, _ []byte, secret string) bool { return SameSecret(value, secret) }},
+	{"X-Signature-256", true, prefixed},
+	{"X-Gitea-Signature", true, bare},
+	{"X-Hub-Signature-256", true, prefixed},
+	{"X-Gogs-Signature", true, bare},
+	{"X-Gitlab-Token", true, func(value string, over *signed) bool { return SameSecret(value, over.secret) }},
 	{"X-Hub-Signature", false, hub},
 }
 
@@ -70,14 +79,15 @@ func SignedPart(h http.Header, body []byte) (signed, payload []byte, err error) 
 	return body, payload, nil
 }
 
-// VerifySignatures checks every signature of a hook delivery over the bytes
-// that were signed. One that fails makes the delivery a forgery, whatever the
+// VerifySignatures checks every signature of a hook delivery over the part of
+// it that was signed. One that fails makes the delivery a forgery, whatever the
 // others say: wrong is its header, "" when all hold. proved tells whether one
 // that holds is made with SHA-256 or is the secret itself.
-func VerifySignatures(h http.Header, signed []byte, secret string) (proved bool, wrong string) {
+func VerifySignatures(h http.Header, body []byte, secret string) (proved bool, wrong string) {
+	over := &signed{bytes: body, secret: secret}
 	for _, s := range signatures {
 		for _, value := range h.Values(s.header) {
-			if !s.holds(value, signed, secret) {
+			if !s.holds(value, over) {
 				return false, s.header
 			}
 			proved = proved || s.strong || strings.HasPrefix(value, "sha256=")
@@ -86,28 +96,39 @@ func VerifySignatures(h http.Header, signed []byte, secret string) (proved bool,
 	return proved, ""
 }
 
-// hub is the header whose prefix names its hash.
-func hub(value string, signed []byte, secret string) bool {
-	if strings.HasPrefix(value, "sha1=") {
-		return mac("sha1=", sha1.New)(value, signed, secret)
-	}
-	return mac("sha256=", sha256.New)(value, signed, secret)
+// bare is the hex of the HMAC-SHA256 alone.
+func bare(digits string, over *signed) bool {
+	return over.proves(digits, &over.sha256, sha256.New)
 }
 
-// mac holds for prefix + hex of the HMAC, compared in constant time. An empty
-// digest, which Gitea sends when it has no secret, never holds.
-func mac(prefix string, sum func() hash.Hash) func(value string, signed []byte, secret string) bool {
-	return func(value string, signed []byte, secret string) bool {
-		digits, ok := strings.CutPrefix(value, prefix)
-		if !ok || secret == "" {
-			return false
-		}
-		got, err := hex.DecodeString(digits)
-		if err != nil || len(got) == 0 {
-			return false
-		}
-		m := hmac.New(sum, []byte(secret))
-		m.Write(signed)
-		return hmac.Equal(got, m.Sum(nil))
+// prefixed is "sha256=" before it.
+func prefixed(value string, over *signed) bool {
+	digits, ok := strings.CutPrefix(value, "sha256=")
+	return ok && bare(digits, over)
+}
+
+// hub is the header whose prefix names its hash.
+func hub(value string, over *signed) bool {
+	if digits, ok := strings.CutPrefix(value, "sha1="); ok {
+		return over.proves(digits, &over.sha1, sha1.New)
 	}
+	return prefixed(value, over)
+}
+
+// proves tells whether digits are the hex of the HMAC, compared in constant
+// time. An empty digest, which Gitea sends when it has no secret, never holds.
+func (s *signed) proves(digits string, taken *[]byte, sum func() hash.Hash) bool {
+	if s.secret == "" {
+		return false
+	}
+	got, err := hex.DecodeString(digits)
+	if err != nil || len(got) == 0 {
+		return false
+	}
+	if *taken == nil {
+		m := hmac.New(sum, []byte(s.secret))
+		m.Write(s.bytes)
+		*taken = m.Sum(nil)
+	}
+	return hmac.Equal(got, *taken)
 }

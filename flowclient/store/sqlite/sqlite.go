@@ -1,6 +1,6 @@
 // Package sqlite opens a plane's one SQL file: durable (synchronous=FULL),
-// write-ahead logged, one writer, migrated on opening. A transaction commits
-// or nothing of it happened.
+// write-ahead logged, one writer, migrated on opening. A write commits or nothing
+// of it happened; writes at the same time share a commit.
 //
 // It knows nothing of what the tables hold.
 package sqlite
@@ -11,11 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
+	"sync"
+	"sync/atomic"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
 // Committed is told of each durable write, right after it: file is the plane's
@@ -29,6 +29,13 @@ type File struct {
 	write     *sql.DB
 	read      *sql.DB
 	committed Committed
+
+	lead    chan struct{} // holds one while somebody leads
+	follow  chan *write   // to the leader
+	ran     chan error    // to the leader: how the function whose turn it was ended
+	undone  atomic.Bool   // the transaction under way was rolled back
+	closing chan struct{} // closed by Close
+	close   sync.Once
 }
 
 // Open opens path, which is the owner's alone (mode 0600, as is what SQLite puts
@@ -43,62 +50,34 @@ func Open(ctx context.Context, name, path string, migrations fs.FS, committed Co
 	if err := errors.Join(made.Chmod(0o600), made.Close()); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	write, err := open(path, 1)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+	f := &File{
+		name: name, committed: committed,
+		lead: make(chan struct{}, 1), follow: make(chan *write), ran: make(chan error), closing: make(chan struct{}),
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, write, migrations, goose.WithDisableGlobalRegistry(true))
+	f.write = openWriter(path, func() { f.undone.Store(true) })
+	provider, err := goose.NewProvider(goose.DialectSQLite3, f.write, migrations, goose.WithDisableGlobalRegistry(true))
 	if err == nil {
 		_, err = provider.Up(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("migrate %s: %w", path, err), write.Close())
+		return nil, errors.Join(fmt.Errorf("migrate %s: %w", path, err), f.write.Close())
 	}
-	read, err := open(path, 4)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), write.Close())
+	if f.read, err = openReader(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), f.write.Close())
 	}
-	return &File{name: name, write: write, read: read, committed: committed}, nil
-}
-
-// open gives a pool with the house settings.
-func open(path string, conns int) (*sql.DB, error) {
-	q := url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)"},
-	}
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(conns)
-	return db, nil
-}
-
-// Update runs fn in the file's one write transaction and commits; op names the
-// write for those who count them. fn's error rolls everything back.
-func (f *File) Update(ctx context.Context, op string, fn func(tx *sql.Tx) error) error {
-	tx, err := f.write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("%s: begin: %w", op, err)
-	}
-	if err := fn(tx); err != nil {
-		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
-			return errors.Join(err, rollback)
-		}
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%s: commit: %w", op, err)
-	}
-	if f.committed != nil {
-		f.committed(f.name, op)
-	}
-	return nil
+	return f, nil
 }
 
 // Reader gives the pool for reading; it sees what has been committed.
 func (f *File) Reader() *sql.DB { return f.read }
 
-// Close closes the file after its writes.
-func (f *File) Close() error { return errors.Join(f.read.Close(), f.write.Close()) }
+// Close closes the file after the writes that have begun; the others are
+// refused. Twice is once.
+func (f *File) Close() (err error) {
+	f.close.Do(func() {
+		close(f.closing)
+		f.lead <- struct{}{} // kept: nothing is written from here on
+		err = errors.Join(f.read.Close(), f.write.Close())
+	})
+	return err
+}

@@ -1,0 +1,173 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+)
+
+func TestEventsOfAChannelAreTakenInOrderAndBeyondTheBacklogNone(t *testing.T) {
+	l := newLanes()
+	hold := make(chan struct{})
+	done := map[string][]int{}
+	acked := make(chan string, 2*backlog)
+	put := func(lane string, n int) bool {
+		return l.put(t.Context(), envelope{
+			envelope: fmt.Sprint(lane, n), lane: lane,
+			do:  func(context.Context) error { <-hold; done[lane] = append(done[lane], n); return nil },
+			ack: func(context.Context) { acked <- fmt.Sprint(lane, n) },
+		})
+	}
+	taken := 0
+	for put("C1", taken) {
+		taken++
+	}
+	assert.InDelta(t, backlog, taken, 1, "one may be under way beside those that wait")
+	close(hold)
+	l.wait()
+	require.Len(t, done["C1"], taken)
+	assert.True(t, slices.IsSorted(done["C1"]))
+	assert.Len(t, acked, taken)
+	assert.True(t, put("C1", taken), "there is room again")
+	l.wait()
+}
+
+func TestWhatIsNotDoneIsNotAcknowledged(t *testing.T) {
+	l := newLanes()
+	l.put(t.Context(), envelope{
+		do:  func(context.Context) error { return errors.New("Run is ending") }, //nolint:revive,staticcheck // a name
+		ack: func(context.Context) { t.Error("it was acknowledged") },
+	})
+	l.wait()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range handling {
+		l.slots <- struct{}{}
+	}
+	l.put(ended, envelope{ack: func(context.Context) { t.Error("it was acknowledged") }})
+	l.wait()
+}
+
+// turns is a channel as Slack counts it.
+func TestTurnsInAChannelAreNeverCloserThanItsPace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		every := time.Duration(rapid.IntRange(1, 2000).Draw(t, "every")) * time.Millisecond
+		p := newPace(every)
+		now := time.Unix(1_700_000_000, 0)
+		var last time.Time
+		for range rapid.IntRange(1, 50).Draw(t, "calls") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause")) * time.Millisecond)
+			if rapid.IntRange(0, 9).Draw(t, "limited") == 0 {
+				p.hold("C1", now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(t, "silence"))*time.Millisecond))
+			}
+			turn, err := p.take("C1", now)
+			var limited *LimitedError
+			if errors.As(err, &limited) {
+				if limited.After <= 0 {
+					t.Fatalf("put off for %s", limited.After)
+				}
+				continue
+			}
+			if turn > every {
+				t.Fatalf("a turn %s off is waited for, at one every %s", turn, every)
+			}
+			at := now.Add(max(turn, 0))
+			if !last.IsZero() && at.Sub(last) < every {
+				t.Fatalf("two turns %s apart, at one every %s", at.Sub(last), every)
+			}
+			last = at
+		}
+	})
+}
+
+func TestIDsOfMessagesAreReadAsTheyAreWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		channel := rapid.StringMatching(`[CGD][A-Z0-9]{2,12}`).Draw(t, "channel")
+		parts := rapid.SliceOfN(rapid.StringMatching(`[0-9]{9,12}\.[0-9]{6}`), 1, 4).Draw(t, "parts")
+		gotChannel, got, err := splitID(joinID(channel, parts...))
+		if err != nil || gotChannel != channel || !slices.Equal(got, parts) {
+			t.Fatalf("%s %v: read as %s %v, %v", channel, parts, gotChannel, got, err)
+		}
+	})
+	for _, id := range []string{"", "31", "C1", "C012/", "C012/31", "C012/p17", "C012/p1700000000000100,", "C0/12/p1700000000000100", "c012/p1700000000000100", "C012/p1700000000000100/x"} {
+		_, _, err := splitID(id)
+		assert.ErrorIs(t, err, errID, "%q", id)
+	}
+}
+
+func TestTimestampsAreInstants(t *testing.T) {
+	at := time.Date(2026, 3, 2, 10, 0, 0, 123_000, time.UTC)
+	assert.Equal(t, "1772445600.000123", stamp(at))
+	assert.Equal(t, at, instant(stamp(at)))
+	assert.Zero(t, instant("yesterday"))
+}
+
+func TestNamesOfChannels(t *testing.T) {
+	for stream, want := range map[string]string{
+		"shop": "shop", "#shop": "shop", "Shop Two!": "shop-two", "  a_b-c ": "a_b-c", "größe": "größe", "!!": "", "": "",
+		strings.Repeat("x", 100): strings.Repeat("x", 80),
+	} {
+		assert.Equal(t, want, channelName(stream), "%q", stream)
+	}
+}
+
+// What people type never makes a mention of the bot where they wrote none, nor
+// leaves one that Slack would obey if it were said again unescaped.
+func FuzzAddress(f *testing.F) {
+	for _, text := range []string{"<@U012> status", "<<@U012>>", "<@U012", "&lt;@U012&gt; x", "<!here|x> <#C1|y> <mailto:a@b|c>", "<|> <> <@>", "\n<@U012>:\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		rest, ok := address(text, "U012", func(id string) string { return id })
+		if ok != (strings.Contains(text, "<@U012>") || strings.Contains(text, "<@U012|")) && ok {
+			t.Fatalf("%q is taken for a mention", text)
+		}
+		if strings.TrimSpace(rest) != rest {
+			t.Fatalf("%q leaves %q", text, rest)
+		}
+	})
+}
+
+// The manifest is what an operator makes the app with: what the transport
+// listens to must be in it.
+func TestTheManifestOfTheAppAsksForWhatTheTransportUses(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "slack", "manifest.yaml"))
+	require.NoError(t, err)
+	var manifest struct {
+		OAuth struct {
+			Scopes struct {
+				Bot []string `yaml:"bot"`
+			} `yaml:"scopes"`
+		} `yaml:"oauth_config"`
+		Settings struct {
+			Events struct {
+				Bot []string `yaml:"bot_events"`
+			} `yaml:"event_subscriptions"`
+			Interactivity struct {
+				On bool `yaml:"is_enabled"`
+			} `yaml:"interactivity"`
+			Socket bool `yaml:"socket_mode_enabled"`
+		} `yaml:"settings"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &manifest))
+	assert.True(t, manifest.Settings.Socket)
+	assert.True(t, manifest.Settings.Interactivity.On)
+	assert.ElementsMatch(t, []string{
+		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "reaction_added", "channel_rename", "group_rename",
+	}, manifest.Settings.Events.Bot)
+	assert.ElementsMatch(t, []string{
+		"app_mentions:read", "channels:history", "groups:history", "im:history", "mpim:history", "channels:read", "groups:read", "im:read", "mpim:read",
+		"channels:join", "channels:manage", "chat:write", "im:write", "reactions:read", "reactions:write", "users:read",
+	}, manifest.OAuth.Scopes.Bot)
+}

@@ -1,0 +1,66 @@
+package slack
+
+import (
+	"regexp"
+	"strings"
+)
+
+// angled finds what Slack puts between angle brackets: mentions, channels,
+// addresses, calls of groups. What people type in angle brackets is escaped.
+var angled = regexp.MustCompile(`<([^<>]+)>`)
+
+// unescapes are the three characters that Slack escapes.
+var unescapes = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+// address takes the bot's first mention, which is by user id, out of a text,
+// and writes the rest as it was typed. ok is false when the bot is not mentioned.
+func address(text, user string, name func(id string) string) (rest string, ok bool) {
+	for _, at := range angled.FindAllStringSubmatchIndex(text, -1) {
+		id, _, _ := strings.Cut(text[at[2]:at[3]], "|")
+		if id == "@"+user {
+			return typed(join(text[:at[0]], text[at[1]:]), name), true
+		}
+	}
+	return typed(text, name), false
+}
+
+// typed is a text as its author typed it.
+func typed(text string, name func(id string) string) string {
+	text = angled.ReplaceAllStringFunc(text, func(in string) string {
+		inner, label, labelled := strings.Cut(in[1:len(in)-1], "|")
+		switch {
+		case inner == "":
+			return in
+		case inner[0] == '@' && labelled:
+			return "@" + label
+		case inner[0] == '@':
+			return "@" + name(inner[1:])
+		case inner[0] == '#' && labelled && label != "":
+			return "#" + label
+		case inner[0] == '#':
+			return inner
+		case inner[0] == '!' && labelled:
+			return label
+		case inner[0] == '!':
+			return "@" + inner[1:]
+		case labelled: // an address that was recognised in what was typed, or a link with words
+			return label
+		default:
+			return strings.TrimPrefix(inner, "mailto:")
+		}
+	})
+	return strings.TrimSpace(unescapes.Replace(text))
+}
+
+// join puts together what stood around a mention, with one space where two would meet.
+func join(head, tail string) string {
+	head, tail = strings.TrimRight(head, " \t"), strings.TrimLeft(tail, " \t")
+	// "@platform: promote shop" is how one addresses somebody in writing.
+	if head == "" {
+		tail = strings.TrimLeft(tail, ":, \t")
+	}
+	if head == "" || tail == "" || strings.HasPrefix(tail, "\n") || strings.HasSuffix(head, "\n") {
+		return head + tail
+	}
+	return head + " " + tail
+}

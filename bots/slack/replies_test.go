@@ -1,0 +1,207 @@
+package slack_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"platform.dev/platform/bots"
+	"platform.dev/platform/bots/botstest"
+	"platform.dev/platform/bots/markup"
+	"platform.dev/platform/bots/slack"
+	"platform.dev/platform/commands"
+)
+
+// echo is a command that answers with what it was asked.
+func echo(t testing.TB) *commands.Registry {
+	t.Helper()
+	registry, err := commands.NewRegistry(commands.Command{
+		Bot: "platform", Verb: "echo", Summary: "say it back", Examples: []string{"echo 7"}, Effect: commands.Read,
+		Args: func() any {
+			return &struct {
+				Words []string `arg:""`
+			}{}
+		},
+		Run: func(ctx context.Context, req commands.Request, reply commands.Reply) error {
+			return reply.Answer(ctx, markup.Message{Kind: "test.echo", Title: markup.Spans(markup.F(req.Text))})
+		},
+	})
+	require.NoError(t, err)
+	return registry
+}
+
+// runBot runs a bot over a transport until the test ends or stop is called.
+func runBot(t testing.TB, tr bots.Transport, store *botstest.Store) (stop func()) {
+	t.Helper()
+	r, err := bots.New(bots.Config{
+		Bot: "platform", Transport: tr, Commands: echo(t), Inbox: store, Outbox: store, Questions: store, Auditor: store,
+		Directory: botstest.Everybody{"admins"}, Policy: bots.Grants{"admins": {"*"}}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// A message comes as two events, each sent twice here; and one process hears
+// some of it that another has answered.
+func TestTwoHundredMessagesOfWhichEveryEventComesTwiceAreAnsweredOnceEach(t *testing.T) {
+	w := newWorkspace(t, botstest.SlackConfig{Eager: true})
+	w.Twice()
+	const all = 200
+	var channels []string
+	for i := range 8 {
+		channels = append(channels, w.Channel(fmt.Sprintf("room-%d", i), w.person, w.app.User))
+	}
+	roots := map[string]string{}
+	ask := func(from, to int) {
+		for i := from; i < to; i++ {
+			text := fmt.Sprintf("echo %d", i)
+			roots[text] = w.Say(w.person, channels[i%len(channels)], "", w.mention(text))
+		}
+	}
+	posts := func(want int) {
+		for i, c := range channels {
+			w.AwaitPosts(t, c, (want+len(channels)-1-i)/len(channels), 30*time.Second)
+		}
+	}
+	stop := runBot(t, w.connect(), w.store)
+	w.AwaitStreams(t, 2)
+	ask(0, all/2)
+	posts(all / 2)
+	stop()
+	ask(all/2, all) // while nobody listens
+	stop = runBot(t, w.connect(), w.store)
+	posts(all)
+	w.AwaitQuiet(t)
+	stop()
+	replies := 0
+	for _, c := range channels {
+		for _, m := range w.Said(c, "") {
+			text := strings.TrimPrefix(m.Text, "<@"+w.app.User+"> ")
+			require.Equal(t, roots[text], m.TS)
+			said := w.Said(c, m.TS)
+			replies += len(said)
+			require.Len(t, said, 1, "%s", text)
+			require.Equal(t, text, said[0].Text)
+		}
+	}
+	assert.Equal(t, all, replies)
+	t.Logf("%d of %d replies; %d posts", replies, all, w.Calls("chat.postMessage"))
+}
+
+// One channel takes one message a second, and refuses a quarter more than that
+// on top; the clock is the test's own.
+func TestTwentyCommandsInOneChannelAreAnsweredAtOneASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, store := botstest.NewSlack(botstest.SlackConfig{PostEvery: time.Second}), botstest.NewStore()
+		app, person := s.App("platform"), s.Person("Dev Developer")
+		channel := s.Channel("shop", person, app.User)
+		api, dial := s.StartPipes(t)
+		for range 5 {
+			s.Fail(botstest.SlackFault{Method: "chat.postMessage", Kind: botstest.SlackLimited, After: time.Second},
+				botstest.SlackFault{Method: "chat.postMessage"}, botstest.SlackFault{Method: "chat.postMessage"}, botstest.SlackFault{Method: "chat.postMessage"})
+		}
+		tr, err := slack.New(slack.Config{
+			Tokens: slack.Tokens{Bot: app.BotToken, App: app.AppToken, API: api}, Name: "platform", Threads: store, Dial: dial, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		})
+		require.NoError(t, err)
+		stop := runBot(t, tr, store)
+		s.AwaitStreams(t, 2)
+		began := time.Now()
+		const all = 20
+		for i := range all {
+			s.Say(person, channel, "", fmt.Sprintf("<@%s> echo %d", app.User, i))
+		}
+		s.AwaitPosts(t, channel, all, 2*time.Minute)
+		took := time.Since(began)
+		answered := 0
+		for _, m := range s.Said(channel, "") {
+			replies := s.Said(channel, m.TS)
+			require.LessOrEqual(t, len(replies), 1)
+			answered += len(replies)
+		}
+		assert.Equal(t, all, answered)
+		assert.LessOrEqual(t, took, 40*time.Second, "of which the limit alone takes 19, and what is refused 5 to 10")
+		t.Logf("%d of %d answered after %s; %d calls", answered, all, took, s.Calls("chat.postMessage"))
+		stop()
+		require.NoError(t, tr.Close())
+	})
+}
+
+// Whatever goes wrong with calls and streams, and whenever the process ends: each
+// question has one answer in the end.
+func TestEachQuestionHasOneAnswerWhateverFails(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { oneAnswerEach(t, rand.New(rand.NewPCG(seed, 0))) }) //nolint:gosec // a test's
+		})
+	}
+}
+
+func oneAnswerEach(t *testing.T, chance *rand.Rand) {
+	s, store := botstest.NewSlack(botstest.SlackConfig{PostEvery: time.Second}), botstest.NewStore()
+	app, person := s.App("platform"), s.Person("Dev Developer")
+	api, dial := s.StartPipes(t)
+	var channels []string
+	for i := range 3 {
+		channels = append(channels, s.Channel(fmt.Sprint("room-", i), person, app.User))
+	}
+	begin := func() (stop func()) {
+		tr, err := slack.New(slack.Config{
+			Tokens: slack.Tokens{Bot: app.BotToken, App: app.AppToken, API: api}, Name: "platform", Threads: store, Dial: dial,
+		})
+		require.NoError(t, err)
+		end := runBot(t, tr, store)
+		return func() {
+			end()
+			require.NoError(t, tr.Close())
+		}
+	}
+	const all = 30
+	stop := begin()
+	s.AwaitStreams(t, 2)
+	asked := map[string][]string{}
+	for i := range all {
+		channel := channels[chance.IntN(len(channels))]
+		asked[channel] = append(asked[channel], s.Say(person, channel, "", fmt.Sprintf("<@%s> echo %d", app.User, i)))
+		method := []string{"chat.postMessage", "chat.postMessage", "reactions.add", "conversations.replies", "users.info", "conversations.info"}[chance.IntN(6)]
+		kind := []botstest.SlackFaultKind{botstest.SlackLost, botstest.SlackVanished, botstest.SlackLimited, botstest.SlackBroken}[chance.IntN(4)]
+		s.Fail(botstest.SlackFault{Method: method, Kind: kind, After: time.Duration(chance.IntN(3000)) * time.Millisecond})
+		switch chance.IntN(12) {
+		case 0:
+			s.Disconnect()
+		case 1:
+			s.Cut()
+		case 2:
+			stop()
+			stop = begin()
+		}
+		time.Sleep(time.Duration(chance.IntN(1500)) * time.Millisecond)
+	}
+	for _, channel := range channels {
+		s.AwaitPosts(t, channel, len(asked[channel]), 30*time.Minute)
+	}
+	time.Sleep(time.Minute) // in which anything more would come
+	stop()
+	for channel, questions := range asked {
+		for _, ts := range questions {
+			require.Len(t, s.Said(channel, ts), 1, "%s in %s", ts, channel)
+		}
+	}
+}

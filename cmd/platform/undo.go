@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+
+	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/remote"
+)
+
+// undoCmd takes back the last promotion of a project.
+type undoCmd struct {
+	writeFlags
+	Project string `arg:"" help:"The project."`
+}
+
+// Help is shown by platform undo --help.
+func (undoCmd) Help() string {
+	return `The last promotion must have been asked for in the same way: from the command
+line, with keys that begin alike up to a colon (cli: without --key). Exit code
+0: it is taken back; 2: refused, and what has changed since; 1: an error.`
+}
+
+// Run asks and tells what moved back.
+func (u *undoCmd) Run(ctx context.Context, t terminal) error {
+	return asking[flowclient.Outcome]{
+		ask: func(ctx context.Context, c *remote.Client) (flowclient.Outcome, error) {
+			return c.Undo(ctx, flowclient.UndoRequest{Origin: u.origin(), Project: u.Project})
+		},
+		print: printOutcome, code: outcomeCode,
+	}.run(ctx, u.remoteFlags, t)
+}
