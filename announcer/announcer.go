@@ -1,7 +1,8 @@
 // Package announcer says in chat what has happened: builds, promotions, locks, freezes,
-// projects, pull requests and their review environments. It reads the controller's events behind a cursor and puts one
-// message each into the outbox, so that nothing is said twice, nothing is
-// lost, and nobody waits for a chat.
+// projects, pull requests and their review environments. It reads the controller's
+// events behind a cursor and puts one message each into the outbox, and one for
+// all builds of a push, so that nothing is said twice, nothing is lost, and
+// nobody waits for a chat. An operator's templates may stand in place of its words.
 //
 // It knows nothing of how messages are delivered, nor of what made the events.
 package announcer
@@ -61,15 +62,18 @@ type Config struct {
 	Sandbox string // stream of walkthrough projects and review environments: "platform-sandbox"
 	// Person finds the chat's user id of a commit's author, who is mentioned when a build fails. Default: nobody is known.
 	Person func(author string) (userID string, ok bool)
-	Said   func()           // called after something was put, to wake who delivers; must return at once
-	Now    func() time.Time // time.Now
-	Log    *slog.Logger     // slog.Default
+	// Templates are an operator's own words; the zero value has none.
+	Templates Templates
+	Said      func()           // called after something was put, to wake who delivers; must return at once
+	Now       func() time.Time // time.Now
+	Log       *slog.Logger     // slog.Default
 }
 
 // Announcer turns events into messages. New makes one.
 type Announcer struct {
-	cfg  Config
-	wake chan struct{}
+	cfg    Config
+	wake   chan struct{}
+	pushes *pushes // nil: to be recalled from the events
 }
 
 // New checks the configuration.
@@ -131,7 +135,12 @@ func (a *Announcer) Run(ctx context.Context) error {
 }
 
 // pass announces every event after the cursor.
-func (a *Announcer) pass(ctx context.Context) error {
+func (a *Announcer) pass(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			a.pushes = nil // it may know of events that are to be announced again
+		}
+	}()
 	value, err := a.cfg.Cursor.Cursor(ctx, CursorName)
 	if err != nil {
 		return fmt.Errorf("read cursor: %w", err)
@@ -140,6 +149,11 @@ func (a *Announcer) pass(ctx context.Context) error {
 	if value != "" {
 		if after, err = strconv.ParseInt(value, 10, 64); err != nil {
 			return fmt.Errorf("cursor %s: %w", CursorName, err)
+		}
+	}
+	if a.pushes == nil {
+		if a.pushes, err = a.recall(ctx, after); err != nil {
+			return err
 		}
 	}
 	if after, err = a.foldStale(ctx, after); err != nil {

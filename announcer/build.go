@@ -50,13 +50,13 @@ func buildFailed(_ flowclient.Event, b flowclient.BuildEvent, who people) markup
 	return m
 }
 
-// excerpt is the end of a failed stage's output.
-func excerpt(lines []string, stage string) []markup.Block {
+// excerpt is the end of a failed stage's output; whose ends its caption.
+func excerpt(lines []string, stage string, whose ...markup.Span) []markup.Block {
 	lines = lines[max(0, len(lines)-maxLines):]
 	if len(lines) == 0 {
 		return nil
 	}
-	return []markup.Block{markup.Log(caption(len(lines), stage), lines)}
+	return []markup.Block{markup.Log(append(caption(len(lines), stage), whose...), lines)}
 }
 
 // caption heads the excerpt of a log.

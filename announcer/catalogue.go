@@ -13,13 +13,39 @@ import (
 // files and for people who want to see what is said.
 func Catalogue() []markup.Message {
 	var (
-		out     []markup.Message
-		folded  = summary{titles: map[string][]markup.Span{}, seen: map[string]bool{}}
-		noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-		samples = slices.Concat(sampleBodies(noon), autoBodies(noon), pullBodies(noon))
-		known   = func(author string) markup.Span { return markup.M("10", author) }
+		out    []markup.Message
+		folded = summary{titles: map[string][]markup.Span{}, seen: map[string]bool{}}
+		noon   = sampleTime()
 	)
-	for i, s := range samples {
+	for i, s := range allSamples() {
+		out = append(out, s.message)
+		folded.add(s.key, s.message, noon.Add(time.Duration(i)*time.Minute))
+	}
+	return append(out, folded.message())
+}
+
+// sample is one announcement with what it tells of.
+type sample struct {
+	About
+	key     string
+	message markup.Message
+}
+
+// sampleTime is when everything in the samples happens.
+func sampleTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+// allSamples has one of each kind.
+func allSamples() []sample {
+	var (
+		out   []sample
+		noon  = sampleTime()
+		known = func(author string) markup.Span { return markup.M("10", author) }
+	)
+	for _, s := range slices.Concat(sampleBodies(noon), autoBodies(noon), pullBodies(noon)) {
+		if push, ok := s.body.(Push); ok {
+			out = append(out, sample{About{Kind: s.kind, Project: push.Project, At: noon, Body: push}, s.kind, several(push, known)})
+			continue
+		}
 		body, err := json.Marshal(s.body)
 		if err != nil {
 			panic(err) // the samples are constant, and the tests make them
@@ -29,10 +55,9 @@ func Catalogue() []markup.Message {
 		if err != nil {
 			panic(err)
 		}
-		out = append(out, m)
-		folded.add(t.key, m, noon.Add(time.Duration(i)*time.Minute))
+		out = append(out, sample{about(e, s.body), t.key, m})
 	}
-	return append(out, folded.message())
+	return out
 }
 
 // sampleBody is the body of an event of a kind.
@@ -58,11 +83,19 @@ func sampleBodies(noon time.Time) []sampleBody {
 	failed.Build.Stages = append(failed.Build.Stages[:1:1], stage("test", flowclient.BuildFailed, 70, 890))
 	failed.Lines = []string{"ok    index.html: has one h1", `FAULT index.html:14: link "nowhere.html" leads nowhere: there is no file ./nowhere.html`, "", "1 pages, 7 checks, 1 faults"}
 
+	other, still := passed, running
+	other.Build.Run, other.Build.Component, other.Build.URL = "shop-api-run-4d5e6f70", "shop-api", "http://127.0.0.1:10081/runs/shop-api-run-4d5e6f70"
+	still.Build.Run, still.Build.Component, still.Build.URL = "shop-cart-run-8192a3b4", "shop-cart", "http://127.0.0.1:10081/runs/shop-cart-run-8192a3b4"
+	push := Push{Project: "shop", Commit: second, Subject: running.Subject, Author: running.Author, Builds: []flowclient.BuildEvent{other, failed, still}}
+
 	asked := flowclient.Origin{Key: "zulip:31", Who: "developer", Link: "http://127.0.0.1:9991/#narrow/channel/3-shop/topic/release/near/31"}
 	moved := flowclient.ComponentOutcome{Component: "shop-web", Result: flowclient.Promoted, From: "shop-web-6f708192", FromCommit: first, To: "shop-web-2b3c4d5e", ToCommit: second,
-		URL: "http://production-shop.apps.platform.localhost:19080/shop-web-http/"}
+		URL: "http://production-shop.apps.platform.localhost:19080/shop-web-http/", Gates: []flowclient.Verdict{
+			{Gate: "window", Pass: true, Numbers: map[string]string{"window": "Mon-Fri 09:00-17:00 UTC"}, Sentence: "Production changes to shop are allowed Mon-Fri 09:00-17:00 UTC. Open now; closes Fri 20 Nov 17:00 UTC, in 5 h."},
+			{Gate: "soak", Component: "shop-web", Pass: true, Numbers: map[string]string{"soak": "30m0s", "elapsed": "42m0s"}, Sentence: "shop-web 9f8e7d6 has been in staging for 42 min; 30 min was asked for."}}}
 	waits := flowclient.ComponentOutcome{Component: "shop-api", Result: flowclient.Retry, Sentence: "shop-api 1a2b3c4 is not Ready in staging (ImageNotFound); ask again when it is."}
 	returned := moved
+	returned.Gates = nil
 	returned.Result, returned.From, returned.To, returned.FromCommit, returned.ToCommit = flowclient.RolledBack, moved.To, moved.From, second, first
 	lock := flowclient.Lock{ID: 1, Component: "shop-web", Commit: second, Environment: flowclient.Production, Reason: "breaks the checkout *badly*", Who: "sre", At: noon,
 		Note: "production runs 9f8e7d6 already: the lock takes nothing out of service there, and refuses only a return to it."}
@@ -75,7 +108,7 @@ func sampleBodies(noon time.Time) []sampleBody {
 		return flowclient.Outcome{Project: "shop", Components: project}
 	}
 	return []sampleBody{
-		{flowclient.EventBuildStarted, running}, {flowclient.EventBuildPassed, passed}, {flowclient.EventBuildFailed, failed},
+		{flowclient.EventBuildStarted, running}, {flowclient.EventBuildPassed, passed}, {flowclient.EventBuildFailed, failed}, {kindSeveral, push},
 		{flowclient.EventPromoted, flowclient.MoveEvent{Origin: asked, Outcome: of(moved, waits)}},
 		{flowclient.EventPromoteRefuse, flowclient.MoveEvent{Origin: asked, Outcome: of(), Refusal: refusal}},
 		{flowclient.EventRolledBack, flowclient.MoveEvent{Origin: asked, Outcome: of(returned)}},

@@ -9,7 +9,7 @@ import (
 )
 
 func freezeSet(_ flowclient.Event, b flowclient.FreezeEvent) markup.Message {
-	return markup.Message{
+	return withLink(markup.Message{
 		Status: markup.Notice,
 		Title:  markup.Spans(markup.T("A freeze of "), markup.B(frozen(b.Freeze)), markup.T(" was set by "), markup.F(b.Who)),
 		Blocks: []markup.Block{
@@ -17,17 +17,17 @@ func freezeSet(_ flowclient.Event, b flowclient.FreezeEvent) markup.Message {
 			markup.Text(markup.T("While it lasts nothing is promoted to production and nothing is rolled back. It is freeze "),
 				markup.C(strconv.FormatInt(b.Freeze.ID, 10)), markup.T(".")),
 		},
-	}
+	}, b.Link)
 }
 
 func freezeCleared(_ flowclient.Event, b flowclient.FreezeEvent) markup.Message {
-	return markup.Message{
+	return withLink(markup.Message{
 		Status: markup.Notice,
 		Title:  markup.Spans(markup.T("A freeze of "), markup.B(frozen(b.Freeze)), markup.T(" was cleared by "), markup.F(b.Who)),
 		Blocks: []markup.Block{
 			markup.Text(append(stretch("It was to last from ", b.Freeze), markup.T(", set by "), markup.F(b.Freeze.Who), markup.T(": "), markup.F(b.Freeze.Reason))...),
 		},
-	}
+	}, b.Link)
 }
 
 // frozen is what a freeze keeps as it is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/flowclient"
@@ -15,62 +16,71 @@ type kind struct {
 	apart  bool // never production activity: told in the sandbox, whatever the project
 	sequel bool // never the first of its message
 	common bool // of no project, it is told in the sandbox, which all have in common
-	write  func(e flowclient.Event, who people) (thread, markup.Message, error)
+	telling
+}
+
+// telling is a kind's own words: what its events carry, and the message of one.
+type telling struct {
+	body  reflect.Type
+	write func(e flowclient.Event, who people) (thread, markup.Message, error)
 }
 
 // kinds says of every kind of event where it is told and in which words. A
 // kind that is not here is not announced.
 var kinds = map[string]kind{
-	flowclient.EventBuildStarted:   {topic: topicBuilds, write: of(buildThread, buildStarted)},
-	flowclient.EventBuildPassed:    {topic: topicBuilds, sequel: true, write: of(buildThread, buildPassed)},
-	flowclient.EventBuildFailed:    {topic: topicBuilds, sequel: true, write: naming(buildThread, buildFailed)},
-	flowclient.EventPromoted:       {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], promoted)},
-	flowclient.EventPromoteRefuse:  {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], refused)},
-	flowclient.EventRolledBack:     {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], rolledBack)},
-	flowclient.EventRollbackRefuse: {topic: topicPromotions, write: of(ownThread[flowclient.MoveEvent], refused)},
-	flowclient.EventAutoParked:     {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
-	flowclient.EventAutoRefused:    {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
-	flowclient.EventAutoLeftOut:    {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
-	flowclient.EventAutoLeftAlone:  {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
-	flowclient.EventAutoBroken:     {topic: topicPromotions, write: of(ownThread[flowclient.AutoEvent], automaticKept)},
-	flowclient.EventExternal:       {topic: topicPromotions, write: of(ownThread[flowclient.ExternalEvent], external)},
-	flowclient.EventLockSet:        {topic: topicPromotions, write: of(ownThread[flowclient.LockEvent], lockSet)},
-	flowclient.EventLockCleared:    {topic: topicPromotions, write: of(ownThread[flowclient.LockEvent], lockCleared)},
-	flowclient.EventFreezeSet:      {topic: topicPromotions, common: true, write: of(ownThread[flowclient.FreezeEvent], freezeSet)},
-	flowclient.EventFreezeCleared:  {topic: topicPromotions, common: true, write: of(ownThread[flowclient.FreezeEvent], freezeCleared)},
-	flowclient.EventScaffolded:     {topic: topicBuilds, write: of(ownThread[flowclient.ProjectEvent], scaffolded)},
-	flowclient.EventRemoved:        {topic: topicBuilds, write: of(ownThread[flowclient.ProjectEvent], removed)},
+	flowclient.EventBuildStarted:   {topic: topicBuilds, telling: of(buildThread, buildStarted)},
+	flowclient.EventBuildPassed:    {topic: topicBuilds, sequel: true, telling: of(buildThread, buildPassed)},
+	flowclient.EventBuildFailed:    {topic: topicBuilds, sequel: true, telling: naming(buildThread, buildFailed)},
+	flowclient.EventPromoted:       {topic: topicPromotions, telling: of(ownThread[flowclient.MoveEvent], promoted)},
+	flowclient.EventPromoteRefuse:  {topic: topicPromotions, telling: of(ownThread[flowclient.MoveEvent], refused)},
+	flowclient.EventRolledBack:     {topic: topicPromotions, telling: of(ownThread[flowclient.MoveEvent], rolledBack)},
+	flowclient.EventRollbackRefuse: {topic: topicPromotions, telling: of(ownThread[flowclient.MoveEvent], refused)},
+	flowclient.EventAutoParked:     {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoRefused:    {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoLeftOut:    {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoLeftAlone:  {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoBroken:     {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventExternal:       {topic: topicPromotions, telling: of(ownThread[flowclient.ExternalEvent], external)},
+	flowclient.EventLockSet:        {topic: topicPromotions, telling: of(ownThread[flowclient.LockEvent], lockSet)},
+	flowclient.EventLockCleared:    {topic: topicPromotions, telling: of(ownThread[flowclient.LockEvent], lockCleared)},
+	flowclient.EventFreezeSet:      {topic: topicPromotions, common: true, telling: of(ownThread[flowclient.FreezeEvent], freezeSet)},
+	flowclient.EventFreezeCleared:  {topic: topicPromotions, common: true, telling: of(ownThread[flowclient.FreezeEvent], freezeCleared)},
+	flowclient.EventScaffolded:     {topic: topicBuilds, telling: of(ownThread[flowclient.ProjectEvent], scaffolded)},
+	flowclient.EventRemoved:        {topic: topicBuilds, telling: of(ownThread[flowclient.ProjectEvent], removed)},
 
-	flowclient.EventPullOpened: {topic: topicPulls, write: of(pullThread, pullOpened)},
-	flowclient.EventPullMerged: {topic: topicPulls, write: of(ownThread[flowclient.PullEvent], pullMerged)},
-	flowclient.EventPullClosed: {topic: topicPulls, write: of(ownThread[flowclient.PullEvent], pullClosed)},
+	flowclient.EventPullOpened: {topic: topicPulls, telling: of(pullThread, pullOpened)},
+	flowclient.EventPullMerged: {topic: topicPulls, telling: of(ownThread[flowclient.PullEvent], pullMerged)},
+	flowclient.EventPullClosed: {topic: topicPulls, telling: of(ownThread[flowclient.PullEvent], pullClosed)},
 
-	flowclient.EventReviewQueued:    {topic: topicPulls, apart: true, write: of(reviewThread, reviewQueued)},
-	flowclient.EventReviewCreated:   {topic: topicPulls, apart: true, write: of(reviewThread, reviewCreated)},
-	flowclient.EventReviewUpdated:   {topic: topicPulls, apart: true, sequel: true, write: of(reviewThread, reviewUpdated)},
-	flowclient.EventReviewFailed:    {topic: topicPulls, apart: true, write: naming(reviewThread, reviewFailed)},
-	flowclient.EventReviewDestroyed: {topic: topicPulls, apart: true, sequel: true, write: of(reviewThread, reviewDestroyed)},
+	flowclient.EventReviewQueued:    {topic: topicPulls, apart: true, telling: of(reviewThread, reviewQueued)},
+	flowclient.EventReviewCreated:   {topic: topicPulls, apart: true, telling: of(reviewThread, reviewCreated)},
+	flowclient.EventReviewUpdated:   {topic: topicPulls, apart: true, sequel: true, telling: of(reviewThread, reviewUpdated)},
+	flowclient.EventReviewFailed:    {topic: topicPulls, apart: true, telling: naming(reviewThread, reviewFailed)},
+	flowclient.EventReviewDestroyed: {topic: topicPulls, apart: true, sequel: true, telling: of(reviewThread, reviewDestroyed)},
 }
+
+// kindPrefix begins the message kind of every announcement; the kind of its event follows.
+const kindPrefix = "announce."
 
 // people shows a commit's author: as a mention where the person is known.
 type people func(author string) markup.Span
 
 // of decodes an event's body and writes its message.
-func of[B any](follow func(flowclient.Event, B) thread, write func(flowclient.Event, B) markup.Message) func(flowclient.Event, people) (thread, markup.Message, error) {
+func of[B any](follow func(flowclient.Event, B) thread, write func(flowclient.Event, B) markup.Message) telling {
 	return naming(follow, func(e flowclient.Event, body B, _ people) markup.Message { return write(e, body) })
 }
 
 // naming is of for a message that is meant for its author.
-func naming[B any](follow func(flowclient.Event, B) thread, write func(flowclient.Event, B, people) markup.Message) func(flowclient.Event, people) (thread, markup.Message, error) {
-	return func(e flowclient.Event, who people) (thread, markup.Message, error) {
+func naming[B any](follow func(flowclient.Event, B) thread, write func(flowclient.Event, B, people) markup.Message) telling {
+	return telling{body: reflect.TypeFor[B](), write: func(e flowclient.Event, who people) (thread, markup.Message, error) {
 		var body B
 		if err := json.Unmarshal(e.Body, &body); err != nil {
 			return thread{}, markup.Message{}, fmt.Errorf("body of %s: %w", e.Key, err)
 		}
 		m := write(e, body, who)
-		m.Kind = "announce." + e.Kind
+		m.Kind = kindPrefix + e.Kind
 		return follow(e, body), m, nil
-	}
+	}}
 }
 
 // said is one announcement.
@@ -99,7 +109,13 @@ func (a *Announcer) say(ctx context.Context, e flowclient.Event) (s said, ok boo
 		a.cfg.Log.ErrorContext(ctx, "event cannot be announced", "seq", e.Seq, "err", err)
 		return said{}, false
 	}
-	return said{thread: t, sequel: k.sequel, place: k.place(e, a.cfg.Sandbox), message: m}, true
+	s = said{thread: t, sequel: k.sequel, place: k.place(e, a.cfg.Sandbox), message: m}
+	subject := about(e, nil)
+	if p := a.pushes.see(e); p != nil && p.several() {
+		s.sequel = k.sequel || p.begun != e.Key
+		s.thread, s.message, subject.Body = p.thread(), several(p.body(), a.author), p.body()
+	}
+	return a.reword(ctx, e, s, subject)
 }
 
 // author mentions the author of a commit when the person is known.

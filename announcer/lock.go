@@ -19,15 +19,15 @@ func lockSet(e flowclient.Event, b flowclient.LockEvent) markup.Message {
 			m.Blocks = append(m.Blocks, markup.Text(markup.B("But "), markup.F(l.Note)))
 		}
 	}
-	return m
+	return withLink(m, b.Link)
 }
 
 func lockCleared(e flowclient.Event, b flowclient.LockEvent) markup.Message {
-	return markup.Message{
+	return withLink(markup.Message{
 		Status: markup.Notice,
 		Title:  markup.Spans(markup.B(e.Component), markup.T(" was unlocked by "), markup.F(b.Who)),
 		Blocks: []markup.Block{locks(b.Locks)},
-	}
+	}, b.Link)
 }
 
 // locks lists locks, a line each.

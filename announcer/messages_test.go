@@ -80,13 +80,22 @@ func building(phase string, change func(*flowclient.BuildEvent)) flowclient.Buil
 	return b
 }
 
+// verdicts are those of gates that let something through; a gate that was asked for nothing has no numbers.
+var verdicts = []flowclient.Verdict{
+	{Gate: "lock", Pass: true, Sentence: "no lock holds shop-web 9988776."},
+	{Gate: "window", Pass: true, Numbers: map[string]string{"window": "@**all** 09:00"}, Sentence: "Production changes to shop are allowed @**all** 09:00. Open now."},
+	{Gate: "capacity", Pass: true, Lifted: "force", Sentence: "shop-web needs no more than it has."},
+	{Gate: "soak", Component: "shop-web", Pass: true, Numbers: map[string]string{"soak": "5m0s"}, Sentence: "shop-web 9988776 has been in staging for 7 min; 5 min was asked for."},
+	{Gate: "check", Component: "shop-web", Pass: true, Sentence: "no URL check is asked for."},
+}
+
 // moveBy is a move of two components, one of which waits.
 func moveBy(who, result string) flowclient.MoveEvent {
 	return flowclient.MoveEvent{
 		Origin: flowclient.Origin{Key: "zulip:31", Who: who, Link: "http://127.0.0.1:9991/#narrow/channel/1-shop/topic/deploy/near/31"},
 		Outcome: flowclient.Outcome{Project: "shop", Note: "code alone moved: schema changes are not reverted", Components: []flowclient.ComponentOutcome{
 			{Component: "shop-web", Result: result, From: "shop-web-aaa", To: "shop-web-bbb", FromCommit: firstCommit, ToCommit: secondCommit,
-				URL: "http://production-shop.apps.platform.localhost:19080/shop-web-http/"},
+				URL: "http://production-shop.apps.platform.localhost:19080/shop-web-http/", Gates: verdicts},
 			{Component: "shop-new", Result: result, To: "shop-new-ccc"},
 			{Component: "shop-api", Result: flowclient.Retry, Sentence: "shop-api is not Ready in staging; ask again in a minute"},
 		}},
@@ -140,9 +149,9 @@ func samples(t *testing.T) map[string]flowclient.Event {
 		"rolled-back":      event(t, flowclient.EventRolledBack, "rollback/33", moveBy("sre", flowclient.RolledBack)),
 		"refused":          event(t, flowclient.EventPromoteRefuse, "refused/34", refusal),
 		"refused-by-pass":  event(t, flowclient.EventPromoteRefuse, "refused/35", byPass),
-		"lock-set":         event(t, flowclient.EventLockSet, "lock/1/set", flowclient.LockEvent{Who: "sre", Locks: []flowclient.Lock{lock}}),
+		"lock-set":         event(t, flowclient.EventLockSet, "lock/1/set", flowclient.LockEvent{Who: "sre", Link: "http://127.0.0.1:9991/#narrow/channel/1-shop/topic/deploy/near/40", Locks: []flowclient.Lock{lock}}),
 		"lock-cleared":     event(t, flowclient.EventLockCleared, "lock/1/cleared", flowclient.LockEvent{Who: "admin", Locks: []flowclient.Lock{lock, everywhere}}),
-		"freeze-set":       event(t, flowclient.EventFreezeSet, "freeze/36/set", flowclient.FreezeEvent{Who: freeze.Who, Freeze: freeze}),
+		"freeze-set":       event(t, flowclient.EventFreezeSet, "freeze/36/set", flowclient.FreezeEvent{Who: freeze.Who, Link: "http://127.0.0.1:9991/#narrow/channel/1-shop/topic/deploy/near/41", Freeze: freeze}),
 		"freeze-set-all":   event(t, flowclient.EventFreezeSet, "freeze/37/set", flowclient.FreezeEvent{Who: "admin", Freeze: everyProject}),
 		"freeze-cleared":   event(t, flowclient.EventFreezeCleared, "freeze/38/cleared", flowclient.FreezeEvent{Who: "admin", Freeze: freeze}),
 		"scaffolded": event(t, flowclient.EventScaffolded, "project/shop/scaffolded", flowclient.ProjectEvent{
@@ -266,7 +275,8 @@ func TestTheCatalogueHasASampleOfEveryKind(t *testing.T) {
 		assert.True(t, sampled["announce."+kind], "no sample of %s", kind)
 	}
 	assert.True(t, sampled["announce.summary"])
-	assert.Len(t, sampled, len(kinds)+1)
+	assert.True(t, sampled["announce."+kindSeveral])
+	assert.Len(t, sampled, len(kinds)+2)
 }
 
 func TestEveryGoldenHasAProducer(t *testing.T) {
@@ -276,7 +286,7 @@ func TestEveryGoldenHasAProducer(t *testing.T) {
 	for _, f := range files {
 		name, _, _ := strings.Cut(f.Name(), ".")
 		_, made := known[name]
-		assert.True(t, made || strings.HasPrefix(name, "summary-") || strings.HasSuffix(name, "-mention"), "nothing makes %s", f.Name())
+		assert.True(t, made || strings.HasPrefix(name, "summary-") || strings.HasPrefix(name, "several-") || strings.HasPrefix(name, "template-") || strings.HasSuffix(name, "-mention"), "nothing makes %s", f.Name())
 	}
 }
 

@@ -32,9 +32,42 @@ func moved(e flowclient.Event, b flowclient.MoveEvent, what string) markup.Messa
 		m.Blocks = append(m.Blocks, markup.List(items...))
 	}
 	if b.Outcome.Note != "" {
-		m.Blocks = append(m.Blocks, markup.Text(markup.F(b.Outcome.Note)))
+		m.Blocks = append(m.Blocks, markup.Text(markup.B("Warning: "), markup.F(b.Outcome.Note)))
 	}
-	return withLink(m, b.Origin)
+	m.Blocks = append(m.Blocks, letThrough(b.Outcome)...)
+	return withLink(m, b.Origin.Link)
+}
+
+// reasons are the gates whose verdicts tell why something could move now, in
+// the order in which they are told. What the others say is as always.
+var reasons = []string{"soak", "check", "window", "capacity"}
+
+// maxReasons bounds the verdicts that are told.
+const maxReasons = 8
+
+// letThrough tells why what moved could: how long it soaked of what was asked
+// for, the window that is open, the room that there is. A gate that was asked
+// for nothing has no numbers, and is not told; one that was lifted is in the note.
+func letThrough(o flowclient.Outcome) []markup.Block {
+	var items [][]markup.Span
+	seen := map[string]bool{}
+	for _, gate := range reasons {
+		for _, c := range o.Components {
+			for _, v := range c.Gates {
+				moved := c.Result == flowclient.Promoted || c.Result == flowclient.RolledBack
+				if !moved || v.Gate != gate || !v.Pass || len(v.Numbers) == 0 || seen[v.Sentence] {
+					continue
+				}
+				if seen[v.Sentence] = true; len(items) < maxReasons {
+					items = append(items, markup.Spans(markup.F(v.Sentence)))
+				}
+			}
+		}
+	}
+	if items == nil {
+		return nil
+	}
+	return []markup.Block{markup.Text(markup.T("It could move, because:")), markup.List(items...)}
 }
 
 // component is one component's line: from which commit to which, and where it answers.
@@ -76,7 +109,7 @@ func refused(e flowclient.Event, b flowclient.MoveEvent) markup.Message {
 		m.Title = append(m.Title, markup.F(b.Origin.Who), markup.T(" was refused"))
 	}
 	if b.Refusal == nil {
-		return withLink(m, b.Origin)
+		return withLink(m, b.Origin.Link)
 	}
 	m.Blocks = append(m.Blocks, markup.Text(markup.F(b.Refusal.Sentence)))
 	var others [][]markup.Span
@@ -88,13 +121,13 @@ func refused(e flowclient.Event, b flowclient.MoveEvent) markup.Message {
 	if others != nil {
 		m.Blocks = append(m.Blocks, markup.Text(markup.T("Also in the way:")), markup.List(others...))
 	}
-	return withLink(m, b.Origin)
+	return withLink(m, b.Origin.Link)
 }
 
-// withLink adds a link to the message that asked.
-func withLink(m markup.Message, o flowclient.Origin) markup.Message {
-	if o.Link != "" {
-		m.Blocks = append(m.Blocks, markup.Text(markup.L("asked here", o.Link)))
+// withLink adds a link to the message that asked, where one is known.
+func withLink(m markup.Message, link string) markup.Message {
+	if link != "" {
+		m.Blocks = append(m.Blocks, markup.Text(markup.L("asked here", link)))
 	}
 	return m
 }

@@ -31,8 +31,11 @@ func ownThread[B any](e flowclient.Event, _ B) thread { return thread{key: "anno
 // buildThread gives the events of one build one message: it starts as
 // "building" and becomes the result.
 func buildThread(_ flowclient.Event, b flowclient.BuildEvent) thread {
-	return thread{key: "announce/build/" + b.Build.Run}
+	return thread{key: buildKey(b.Build.Run)}
 }
+
+// buildKey is the key of the message that begins with a run.
+func buildKey(run string) string { return "announce/build/" + run }
 
 // pullThread is a message of its own that review environments come after.
 func pullThread(e flowclient.Event, b flowclient.PullEvent) thread {

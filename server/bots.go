@@ -171,8 +171,15 @@ func (r *rooms) openAnnouncer(p *Platform, people *bots.People) (err error) {
 	} else if r.bots[i].elsewhere {
 		people = people.In("slack") // who is mentioned is mentioned by their account there
 	}
+	var words announcer.Templates
+	if dir := p.cfg.Announcements; dir != "" {
+		if words, err = announcer.ReadTemplates(os.DirFS(dir)); err != nil {
+			return fmt.Errorf("announcements in %s: %w", dir, err)
+		}
+	}
 	r.announcer, err = announcer.New(announcer.Config{
-		Enabled: r.announcing, Events: r.store, Outbox: outbox{r}, Cursor: r.store,
+		Templates: words,
+		Enabled:   r.announcing, Events: r.store, Outbox: outbox{r}, Cursor: r.store,
 		Bot: announcing, Sandbox: StreamSandbox,
 		Person: func(author string) (string, bool) {
 			person, known := people.Named(author)

@@ -35,6 +35,8 @@ type Config struct {
 	Slack string
 	// Commands is a directory of programs that are commands of the bots (commands/exec), an absolute path. Empty: there are none.
 	Commands string
+	// Announcements is a directory of an operator's own words for announcements (announcer.ReadTemplates). Empty: there are none.
+	Announcements string
 	// Confirm says what people are asked to confirm before it is run; nil: only what is forced.
 	Confirm bots.Confirmations
 	// Rate is how much one person may ask of a bot; zero is bots.DefaultRate, below 0 a minute no limit.

@@ -12,6 +12,7 @@ var purposes = map[string]string{
 	"announce.auto.refused":       "The pass was refused by a gate that time alone does not open; told once for the same numbers.",
 	"announce.build.failed":       "A build failed: the stage, what it said last, and its author by a mention.",
 	"announce.build.passed":       "A build passed: how long its stages took.",
+	"announce.build.several":      "Several components are built of one commit: one message for all of them, edited as they end.",
 	"announce.build.started":      "A build began; edited into passed or failed.",
 	"announce.freeze.cleared":     "A freeze was ended or called off.",
 	"announce.freeze.set":         "Production was frozen for a time: by whom, until when and why.",

@@ -38,7 +38,7 @@ func (t *Transport) channel(ctx context.Context, id string) (channel, error) {
 		return channel{id: id, kind: direct}, nil
 	}
 	t.mu.Lock()
-	c, known := t.channels.get(id)
+	c, known := t.channels.Get(id)
 	t.mu.Unlock()
 	if known {
 		return c, nil
@@ -54,7 +54,7 @@ func (t *Transport) channel(ctx context.Context, id string) (channel, error) {
 	c = channel{id: id, name: info.Name, kind: kindOf(info)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.channels.put(id, c)
+	t.channels.Put(id, c)
 	return c, nil
 }
 
@@ -73,11 +73,11 @@ func kindOf(c *slack.Channel) kind {
 func (t *Transport) renamed(id, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, known := t.channels.get(id)
+	c, known := t.channels.Get(id)
 	if known {
 		delete(t.names, c.name)
 	}
-	t.channels.put(id, channel{id: id, name: name, kind: c.kind})
+	t.channels.Put(id, channel{id: id, name: name, kind: c.kind})
 	t.names[name] = id
 }
 
@@ -134,7 +134,7 @@ func (t *Transport) findOrMake(ctx context.Context, stream string) (string, erro
 	}
 	t.mu.Lock()
 	t.names[name] = c.ID
-	t.channels.put(c.ID, channel{id: c.ID, name: name})
+	t.channels.Put(c.ID, channel{id: c.ID, name: name})
 	t.mu.Unlock()
 	t.invite(ctx, stream, c.ID)
 	return c.ID, nil

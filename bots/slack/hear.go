@@ -82,7 +82,7 @@ type origin struct {
 // of the bot's own workspace is not heard.
 func (t *Transport) hand(ctx context.Context, h bots.Heard, from origin, take sink) error {
 	t.mu.Lock()
-	_, known := t.heard.get(h.Key)
+	_, known := t.heard.Get(h.Key)
 	t.mu.Unlock()
 	if known {
 		return nil
@@ -105,7 +105,7 @@ func (t *Transport) hand(ctx context.Context, h bots.Heard, from origin, take si
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.heard.put(h.Key, true)
+	t.heard.Put(h.Key, true)
 	return nil
 }
 

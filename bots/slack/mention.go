@@ -3,6 +3,8 @@ package slack
 import (
 	"regexp"
 	"strings"
+
+	"platform.dev/platform/bots"
 )
 
 // angled finds what Slack puts between angle brackets: mentions, channels,
@@ -18,7 +20,7 @@ func address(text, user string, name func(id string) string) (rest string, ok bo
 	for _, at := range angled.FindAllStringSubmatchIndex(text, -1) {
 		id, _, _ := strings.Cut(text[at[2]:at[3]], "|")
 		if id == "@"+user {
-			return typed(join(text[:at[0]], text[at[1]:]), name), true
+			return typed(bots.WithoutMention(text[:at[0]], text[at[1]:]), name), true
 		}
 	}
 	return typed(text, name), false
@@ -50,17 +52,4 @@ func typed(text string, name func(id string) string) string {
 		}
 	})
 	return strings.TrimSpace(unescapes.Replace(text))
-}
-
-// join puts together what stood around a mention, with one space where two would meet.
-func join(head, tail string) string {
-	head, tail = strings.TrimRight(head, " \t"), strings.TrimLeft(tail, " \t")
-	// "@platform: promote shop" is how one addresses somebody in writing.
-	if head == "" {
-		tail = strings.TrimLeft(tail, ":, \t")
-	}
-	if head == "" || tail == "" || strings.HasPrefix(tail, "\n") || strings.HasSuffix(head, "\n") {
-		return head + tail
-	}
-	return head + " " + tail
 }

@@ -25,7 +25,7 @@ var codesNobody = []string{"user_not_found", "user_not_visible", "users_not_foun
 // switched off are not heard; nor is one of which Slack knows nothing.
 func (t *Transport) person(ctx context.Context, id string) (person, error) {
 	t.mu.Lock()
-	p, known := t.people.get(id)
+	p, known := t.people.Get(id)
 	me := t.self
 	t.mu.Unlock()
 	now := t.cfg.Now()
@@ -46,7 +46,7 @@ func (t *Transport) person(ctx context.Context, id string) (person, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.people.put(id, p)
+	t.people.Put(id, p)
 	return p, nil
 }
 
@@ -54,7 +54,7 @@ func (t *Transport) person(ctx context.Context, id string) (person, error) {
 func (t *Transport) nameOf(id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p, _ := t.people.get(id)
+	p, _ := t.people.Get(id)
 	return cmp.Or(p.name, id)
 }
 
@@ -62,7 +62,7 @@ func (t *Transport) nameOf(id string) string {
 // conversation itself where more than two talk.
 func (t *Transport) conversation(ctx context.Context, people string) (string, error) {
 	t.mu.Lock()
-	id, known := t.directs.get(people)
+	id, known := t.directs.Get(people)
 	t.mu.Unlock()
 	switch {
 	case known:
@@ -80,6 +80,6 @@ func (t *Transport) conversation(ctx context.Context, people string) (string, er
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.directs.put(people, c.ID)
+	t.directs.Put(people, c.ID)
 	return c.ID, nil
 }

@@ -75,12 +75,12 @@ type Transport struct {
 
 	mu       sync.Mutex
 	self     self // zero until Slack was reached
-	people   *recent[string, person]
-	channels *recent[string, channel] // by id
-	names    map[string]string        // channel name -> id
-	directs  *recent[string, string]  // people, as in a place -> id of the conversation with them
-	threads  *recent[string, string]  // channel and topic -> root
-	heard    *recent[string, bool]    // keys handed over: a look at the store saved
+	people   *bots.Recent[string, person]
+	channels *bots.Recent[string, channel] // by id
+	names    map[string]string             // channel name -> id
+	directs  *bots.Recent[string, string]  // people, as in a place -> id of the conversation with them
+	threads  *bots.Recent[string, string]  // channel and topic -> root
+	heard    *bots.Recent[string, bool]    // keys handed over: a look at the store saved
 }
 
 var (
@@ -125,8 +125,8 @@ func New(cfg Config) (*Transport, error) {
 		cfg: cfg, web: w, pace: newPace(cfg.Pace),
 		api: slack.New(cfg.Tokens.Bot, slack.OptionAppLevelToken(cfg.Tokens.App), slack.OptionHTTPClient(w),
 			slack.OptionAPIURL(address), slack.OptionLog(silent{})),
-		people: newRecent[string, person](remembered), channels: newRecent[string, channel](remembered), names: map[string]string{},
-		directs: newRecent[string, string](remembered), threads: newRecent[string, string](remembered), heard: newRecent[string, bool](remembered),
+		people: bots.NewRecent[string, person](remembered), channels: bots.NewRecent[string, channel](remembered), names: map[string]string{},
+		directs: bots.NewRecent[string, string](remembered), threads: bots.NewRecent[string, string](remembered), heard: bots.NewRecent[string, bool](remembered),
 	}, nil
 }
 

@@ -87,7 +87,7 @@ func (t *Transport) thread(ctx context.Context, channel, topic string, out bots.
 func (t *Transport) rootOf(channel, topic string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	root, _ := t.threads.get(channel + "/" + topic)
+	root, _ := t.threads.Get(channel + "/" + topic)
 	return root
 }
 
@@ -97,7 +97,7 @@ func (t *Transport) rooted(channel, topic, root string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.threads.put(channel+"/"+topic, root)
+	t.threads.Put(channel+"/"+topic, root)
 }
 
 // postRoot begins a topic's thread.

@@ -54,7 +54,7 @@ func (t *Transport) Edit(ctx context.Context, id string, out bots.Outgoing) erro
 func (t *Transport) tooOld(id int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	posted, known := t.posted.get(id)
+	posted, known := t.posted.Get(id)
 	return t.limits.Edit < 0 || known && t.limits.Edit > 0 && t.cfg.Now().Sub(posted) > t.limits.Edit
 }
 

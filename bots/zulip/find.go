@@ -63,7 +63,7 @@ func (t *Transport) told(key string, parts []string) []int64 {
 	defer t.mu.Unlock()
 	var ids []int64
 	for i, p := range parts {
-		id, ok := t.arrived.get(localID(key, i, p))
+		id, ok := t.arrived.Get(localID(key, i, p))
 		if !ok {
 			break
 		}
@@ -78,10 +78,10 @@ func (t *Transport) told(key string, parts []string) []int64 {
 func (t *Transport) isClaimed(id int64, key string, part int, parts []string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if told, ok := t.arrived.get(localID(key, part, parts[part])); ok {
+	if told, ok := t.arrived.Get(localID(key, part, parts[part])); ok {
 		return told != id
 	}
-	owner, claimed := t.claimed.get(id)
+	owner, claimed := t.claimed.Get(id)
 	return claimed && owner != key
 }
 

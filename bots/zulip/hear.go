@@ -78,7 +78,7 @@ func (t *Transport) own(m Message, local string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if local != "" && m.SenderID == t.self.ID {
-		t.arrived.put(local, m.ID)
+		t.arrived.Put(local, m.ID)
 	}
 }
 
@@ -106,7 +106,7 @@ func (t *Transport) message(ctx context.Context, m Message, take sink) (taken bo
 		return false, err
 	}
 	t.mu.Lock()
-	_, known := t.heard.get(m.ID)
+	_, known := t.heard.Get(m.ID)
 	t.mu.Unlock()
 	if known {
 		return false, nil
@@ -115,7 +115,7 @@ func (t *Transport) message(ctx context.Context, m Message, take sink) (taken bo
 		return false, err
 	}
 	t.mu.Lock()
-	t.heard.put(m.ID, true)
+	t.heard.Put(m.ID, true)
 	t.mu.Unlock()
 	return true, nil
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"platform.dev/platform/bots"
 )
 
 // mention is one "@**name|id**" in a text.
@@ -86,23 +88,10 @@ func address(text string, self User, people map[int64]User) (rest string, ok boo
 			if m.silent || !match(m) {
 				continue
 			}
-			return strings.TrimSpace(join(text[:m.start], text[m.end:])), true
+			return strings.TrimSpace(bots.WithoutMention(text[:m.start], text[m.end:])), true
 		}
 	}
 	return "", false
-}
-
-// join puts together what stood around a mention, with one space where two would meet.
-func join(head, tail string) string {
-	head, tail = strings.TrimRight(head, " \t"), strings.TrimLeft(tail, " \t")
-	// "@**platform**: promote shop" is how one addresses somebody in writing.
-	if head == "" {
-		tail = strings.TrimLeft(tail, ":, \t")
-	}
-	if head == "" || tail == "" || strings.HasPrefix(tail, "\n") || strings.HasSuffix(head, "\n") {
-		return head + tail
-	}
-	return head + " " + tail
 }
 
 // borne tells whether somebody has the name.

@@ -50,7 +50,7 @@ func (t *Transport) reaction(ctx context.Context, e Event, take sink) error {
 // message of others nothing but that is remembered.
 func (t *Transport) reacted(ctx context.Context, id, self int64) (Message, error) {
 	t.mu.Lock()
-	m, known := t.shown.get(id)
+	m, known := t.shown.Get(id)
 	t.mu.Unlock()
 	if known {
 		return m, nil
@@ -65,7 +65,7 @@ func (t *Transport) reacted(ctx context.Context, id, self int64) (Message, error
 	m.Content = ""
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.shown.put(id, m)
+	t.shown.Put(id, m)
 	return m, nil
 }
 
@@ -73,8 +73,8 @@ func (t *Transport) reacted(ctx context.Context, id, self int64) (Message, error
 // hears no reactions there, and what is said in words works all the same.
 func (t *Transport) join(ctx context.Context, stream string) {
 	t.mu.Lock()
-	_, tried := t.joined.get(stream)
-	t.joined.put(stream, true)
+	_, tried := t.joined.Get(stream)
+	t.joined.Put(stream, true)
 	t.mu.Unlock()
 	if tried {
 		return

@@ -68,7 +68,7 @@ func (t *Transport) post(ctx context.Context, to Post, out bots.Outgoing, conten
 	}
 	t.claim(out.Key, id)
 	t.mu.Lock()
-	t.posted.put(id, t.cfg.Now())
+	t.posted.Put(id, t.cfg.Now())
 	t.mu.Unlock()
 	if t.cfg.Reactions && to.Stream != "" {
 		t.join(ctx, to.Stream)
@@ -135,7 +135,7 @@ func (t *Transport) claim(key string, ids ...int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range ids {
-		t.claimed.put(id, key)
+		t.claimed.Put(id, key)
 	}
 }
 

@@ -67,15 +67,15 @@ type Transport struct {
 	self    User           // zero until the server was reached
 	people  map[int64]User // everybody known, by id
 	limits  Limits
-	queue   string                 // the queue that posts are told of
-	arrived *recent[string, int64] // local id -> message id, from the queue
-	claimed *recent[int64, string] // messages known to be the delivery of an outbox key
-	heard   *recent[int64, bool]   // messages already handed over
-	last    int64                  // the cursor as stored
+	queue   string                      // the queue that posts are told of
+	arrived *bots.Recent[string, int64] // local id -> message id, from the queue
+	claimed *bots.Recent[int64, string] // messages known to be the delivery of an outbox key
+	heard   *bots.Recent[int64, bool]   // messages already handed over
+	last    int64                       // the cursor as stored
 
-	posted *recent[int64, time.Time] // when messages of ours were posted
-	shown  *recent[int64, Message]   // messages that somebody reacted to; those of others without their content
-	joined *recent[string, bool]     // channels that were subscribed to, or could not be
+	posted *bots.Recent[int64, time.Time] // when messages of ours were posted
+	shown  *bots.Recent[int64, Message]   // messages that somebody reacted to; those of others without their content
+	joined *bots.Recent[string, bool]     // channels that were subscribed to, or could not be
 	line   line
 }
 
@@ -116,8 +116,8 @@ func New(cfg Config) (*Transport, error) {
 	}
 	return &Transport{
 		cfg: cfg, client: client, people: map[int64]User{}, limits: defaultLimits,
-		arrived: newRecent[string, int64](remembered), claimed: newRecent[int64, string](remembered), heard: newRecent[int64, bool](remembered),
-		posted: newRecent[int64, time.Time](remembered), shown: newRecent[int64, Message](remembered), joined: newRecent[string, bool](remembered),
+		arrived: bots.NewRecent[string, int64](remembered), claimed: bots.NewRecent[int64, string](remembered), heard: bots.NewRecent[int64, bool](remembered),
+		posted: bots.NewRecent[int64, time.Time](remembered), shown: bots.NewRecent[int64, Message](remembered), joined: bots.NewRecent[string, bool](remembered),
 	}, nil
 }
 

@@ -35,6 +35,7 @@ type upCmd struct {
 	Slack string `help:"File with the tokens of the bots that speak and listen in Slack, and not in the embedded chat; its mode must be 0600." type:"path" placeholder:"FILE"`
 
 	Commands string `name:"commands-dir" help:"Directory of programs that are commands of the bots: executables platform-<verb> that nobody else may write to." type:"path" placeholder:"DIR"`
+	Words    string `name:"announcements-dir" help:"Directory of your own words for announcements: files <kind>.yaml with title, body or skip." type:"path" placeholder:"DIR"`
 
 	KubernetesURL       string `name:"kubernetes-url" help:"Read the quotas of cells from this Kubernetes API server, such as https://127.0.0.1:6550, and not from the embedded runtime." placeholder:"URL"`
 	KubernetesTokenFile string `name:"kubernetes-token-file" help:"File with the bearer token for it." type:"path" placeholder:"FILE"`
@@ -112,7 +113,7 @@ func (u *upCmd) Run(ctx context.Context, t terminal, log *slog.Logger) error {
 		Data:      u.Data,
 		Ports:     server.PortChoice{Base: u.PortBase, Rebase: u.Rebase},
 		Templates: fixtures.Templates(),
-		OTLP:      u.OTLP, MaxReviews: reviews, ReviewTTL: u.ReviewTTL, Slack: u.Slack, Commands: u.Commands,
+		OTLP:      u.OTLP, MaxReviews: reviews, ReviewTTL: u.ReviewTTL, Slack: u.Slack, Commands: u.Commands, Announcements: u.Words,
 		DefaultSoak: u.DefaultSoak, AllowSkipSoak: u.AllowSkipSoak, CapacityMargin: margin,
 		Kubernetes: server.Kubernetes{URL: u.KubernetesURL, TokenFile: u.KubernetesTokenFile, CAFile: u.KubernetesCAFile},
 		Confirm:    policy, Rate: u.rate(),
