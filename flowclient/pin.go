@@ -193,6 +193,8 @@ func (c *Controller) pinOnce(ctx context.Context, in Intent, plan movePlan, m aM
 		ch.annotations[AnnotationDisplaced] = ""
 	case from != "" && from != target:
 		ch.annotations[AnnotationDisplaced] = from
+	case b.annotation(AnnotationDisplaced) == target:
+		ch.annotations[AnnotationDisplaced] = "" // a pin by hand went back there: nothing is left to return to
 	}
 	return c.write(ctx, b, ch)
 }
