@@ -137,12 +137,12 @@ func (c *Controller) remembered(ctx context.Context, s *snapshot) error {
 func (f componentFacts) relevant() map[string]release {
 	kept := map[string]release{}
 	for name, r := range f.Releases {
-		locked := slices.ContainsFunc(f.Locks, func(l Lock) bool { return l.Commit == r.Commit })
+		wanted := slices.ContainsFunc(f.Locks, func(l Lock) bool { return l.Commit == r.Commit })
 		switch name {
 		case f.Staging.spec.ReleaseName, f.Production.spec.ReleaseName, f.Production.annotation(AnnotationDisplaced):
-			locked = true
+			wanted = true
 		}
-		if locked {
+		if wanted {
 			kept[name] = r
 		}
 	}

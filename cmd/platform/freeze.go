@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"platform.dev/platform/bots/markup"
-	"platform.dev/platform/commands"
+	"platform.dev/platform/commands/platform"
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/remote"
 )
@@ -45,10 +44,10 @@ func (f *freezeCmd) Run(ctx context.Context, t terminal) error {
 				}
 				r.Project, zone = f.Project, window.Zone()
 			}
-			if r.Until, err = instant("--until", f.Until, now, zone); err != nil {
+			if r.Until, err = platform.Instant("--until", f.Until, now, zone); err != nil {
 				return set, err
 			}
-			if r.From, err = instant("--from", f.From, now, zone); err != nil {
+			if r.From, err = platform.Instant("--from", f.From, now, zone); err != nil {
 				return set, err
 			}
 			return c.SetFreeze(ctx, r)
@@ -58,18 +57,6 @@ func (f *freezeCmd) Run(ctx context.Context, t terminal) error {
 			fmt.Fprintf(w, "\nPromotion and rollback are refused meanwhile. Times are of %s; platform thaw %d ends it.\n", zone, set.ID)
 		},
 	}.run(ctx, f.remoteFlags, t)
-}
-
-// instant reads a flag that holds an instant; an empty one holds none.
-func instant(flag, text string, now time.Time, zone *time.Location) (time.Time, error) {
-	if strings.TrimSpace(text) == "" {
-		return time.Time{}, nil
-	}
-	at, err := commands.ParseInstant(text, now, zone)
-	if err != nil {
-		return time.Time{}, &flowclient.Invalid{Field: flag, Value: text, Why: err.Error()}
-	}
-	return at, nil
 }
 
 // printFreezes is a row per freeze.

@@ -50,10 +50,10 @@ func freeze(f freezeSetter, reader statuses, now func() time.Time) commands.Comm
 		}
 		// Seen from when it was written: a message that is heard again asks for the same instants.
 		var err error
-		if r.Until, err = instant("--until", args.Until, req.At, zone); err != nil {
+		if r.Until, err = Instant("--until", args.Until, req.At, zone); err != nil {
 			return err
 		}
-		if r.From, err = instant("--from", args.From, req.At, zone); err != nil {
+		if r.From, err = Instant("--from", args.From, req.At, zone); err != nil {
 			return err
 		}
 		set, err := f.SetFreeze(ctx, r)
@@ -64,8 +64,9 @@ func freeze(f freezeSetter, reader statuses, now func() time.Time) commands.Comm
 	})
 }
 
-// instant reads a flag that holds an instant; an empty one holds none.
-func instant(flag, text string, now time.Time, zone *time.Location) (time.Time, error) {
+// Instant reads a flag that holds an instant, as commands.ParseInstant does; an
+// empty one holds none. *flowclient.Invalid names the flag and what it says.
+func Instant(flag, text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if strings.TrimSpace(text) == "" {
 		return time.Time{}, nil
 	}
