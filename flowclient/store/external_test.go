@@ -112,3 +112,26 @@ func TestWhatWasThereBeforeTheJournalIsNoForeignPin(t *testing.T) {
 		w.external(1)
 	})
 }
+
+func TestAPromotionBackToWhatAPinByHandReturnedToLeavesNothingToReturnTo(t *testing.T) {
+	byHand(t, nil, func(w *autoWorld) {
+		w.stage("shop-web", commitA)
+		_, err := w.ask()
+		require.NoError(w, err)
+		w.stage("shop-web", commitB)
+		_, err = w.ask()
+		require.NoError(w, err)
+		w.byHand("shop-web", commitA) // the very release that the last promotion displaced
+		w.undeploy("shop-web-production")
+		w.stage("shop-web", commitA)
+
+		out, err := w.ask()
+		require.NoError(w, err)
+		assert.Equal(w, flowclient.Promoted, out.Components[0].Result, "it is brought back into service")
+		o, err := w.plane.Get(w.Context(), flowclient.KindReleaseBinding, "shop-web-production")
+		require.NoError(w, err)
+		assert.Empty(w, o.Metadata.Annotations[flowclient.AnnotationDisplaced], "production would return to what it runs")
+		_, err = w.Rollback(w.Context(), flowclient.Promotion{Origin: w.origin(), Project: "shop"})
+		assert.Contains(w, refusedBy(t, err, "").Sentence, "nothing recorded")
+	})
+}
