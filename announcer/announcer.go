@@ -1,8 +1,8 @@
 // Package announcer says in chat what has happened: builds, promotions, locks, freezes,
 // projects, pull requests and their review environments. It reads the controller's
 // events behind a cursor and puts one message each into the outbox, and one for
-// all builds of a push, so that nothing is said twice, nothing is lost, and
-// nobody waits for a chat. An operator's templates may stand in place of its words.
+// all builds of a push, all locks of a moment or all that moved by itself together, so that nothing is
+// said twice, nothing is lost, and nobody waits for a chat. An operator's templates may stand in place of its words.
 //
 // It knows nothing of how messages are delivered, nor of what made the events.
 package announcer
@@ -73,7 +73,7 @@ type Config struct {
 type Announcer struct {
 	cfg    Config
 	wake   chan struct{}
-	pushes *pushes // nil: to be recalled from the events
+	bursts *bursts // nil: to be recalled from the events
 }
 
 // New checks the configuration.
@@ -138,7 +138,7 @@ func (a *Announcer) Run(ctx context.Context) error {
 func (a *Announcer) pass(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
-			a.pushes = nil // it may know of events that are to be announced again
+			a.bursts = nil // it may know of events that are to be announced again
 		}
 	}()
 	value, err := a.cfg.Cursor.Cursor(ctx, CursorName)
@@ -151,8 +151,8 @@ func (a *Announcer) pass(ctx context.Context) (err error) {
 			return fmt.Errorf("cursor %s: %w", CursorName, err)
 		}
 	}
-	if a.pushes == nil {
-		if a.pushes, err = a.recall(ctx, after); err != nil {
+	if a.bursts == nil {
+		if a.bursts, err = a.recall(ctx, after); err != nil {
 			return err
 		}
 	}

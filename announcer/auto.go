@@ -1,6 +1,7 @@
 package announcer
 
 import (
+	"fmt"
 	"time"
 
 	"platform.dev/platform/bots/markup"
@@ -49,20 +50,49 @@ func automaticKept(e flowclient.Event, b flowclient.AutoEvent) markup.Message {
 	return m
 }
 
+// windowOpened tells what becomes of what waited for the window: what is
+// promoted now, and what else keeps the rest, in the gates' own sentences.
+func windowOpened(e flowclient.Event, b flowclient.AutoEvent) markup.Message {
+	var moving, waiting [][]markup.Span
+	for _, c := range b.Moves {
+		if c.Result == flowclient.Promoted {
+			moving = append(moving, waitingMove(c))
+		} else {
+			waiting = append(waiting, markup.Spans(markup.B(c.Component), markup.T(" still waits: "), markup.F(c.Sentence)))
+		}
+	}
+	m := markup.Message{Status: markup.Notice, Title: markup.Spans(markup.T("The window of "), markup.B(e.Project), markup.T(" opened: "+outOf(len(moving), len(waiting)))),
+		Blocks: []markup.Block{markup.Text(markup.F(b.Sentence)), markup.List(append(moving, waiting...)...)}}
+	return m
+}
+
+// outOf counts what an open window lets through, and what it does not: "2 components are promoted, 1 still waits".
+func outOf(moving, waiting int) string {
+	some := func(n int, one, several string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", n, several)
+	}
+	switch {
+	case waiting == 0:
+		return some(moving, "component is promoted", "components are promoted")
+	case moving == 0:
+		return some(waiting, "component still waits", "components still wait")
+	}
+	return some(moving, "component is promoted", "components are promoted") + ", " + some(waiting, "still waits", "still wait")
+}
+
 // waitingMove is one component that would move: from which commit to which.
 func waitingMove(c flowclient.ComponentOutcome) []markup.Span {
-	line := markup.Spans(markup.B(c.Component), markup.T(": "))
-	if from := named(c.FromCommit, c.From); from != "" {
-		line = append(line, markup.C(from), markup.T(" to "))
-	}
-	return append(line, markup.C(named(c.ToCommit, c.To)))
+	return append(markup.Spans(markup.B(c.Component), markup.T(": ")), fromTo(c)...)
 }
 
 // external tells of a pin of production that the controller did not make.
 func external(e flowclient.Event, b flowclient.ExternalEvent) markup.Message {
 	what := markup.Spans(markup.C(b.Binding), markup.T(" names "), markup.C(named(b.ToCommit, b.To)))
 	if b.From != "" {
-		what = append(what, markup.T("; the controller had put "), markup.C(b.From), markup.T(" there"))
+		what = append(what, markup.T("; the controller had put "), markup.C(named(b.FromCommit, b.From)), markup.T(" there"))
 	}
 	what = append(what, markup.T(". No lock, window or soak was asked for it."))
 	return markup.Message{
@@ -91,12 +121,16 @@ func autoBodies(noon time.Time) []sampleBody {
 		}
 		return b
 	}
+	promoted, waits := moves[1], moves[0]
+	promoted.Result, waits.Result = flowclient.Promoted, flowclient.Retry
+	waits.Sentence = "shop-api 9f8e7d6 has been in staging for 12 min of 30 min; ask again in 18 min."
 	return []sampleBody{
+		{flowclient.EventAutoOpened, body("window", "Production changes to shop are allowed Mon-Fri 09:00-17:00 Europe/London. Open now; closes Mon 23 Nov 17:00 GMT, in 8 h.", nil, promoted, waits)},
 		{flowclient.EventAutoParked, body("window", "Production changes to shop are allowed Mon-Fri 09:00-17:00 Europe/London. Closed now; opens Mon 23 Nov 09:00 GMT, in 2 d 21 h.", &opens, moves...)},
 		{flowclient.EventAutoRefused, body("capacity", "production of shop has no room for shop-api and shop-web: memory needs 512Mi + 307Mi margin; 3.4Gi of 4Gi used; short by 205Mi. shop-web alone would fit. Free some, raise the quota, or force it.", nil, moves...)},
 		{flowclient.EventAutoLeftOut, body("lock", "shop-web 9f8e7d6 is locked in production by sre since Fri 20 Nov 11:48 UTC: breaks the *checkout*. Clear the lock on shop-web 9f8e7d6 to go on.", nil, moves[1])},
 		{flowclient.EventAutoLeftAlone, body("check", "shop-web answers 503 at http://staging-shop.apps.platform.localhost:19080/shop-web-http/; ask again when it answers below 500.", nil, moves[1])},
 		{flowclient.EventAutoBroken, body("soak", `the soak "five *minutes*" of shop is no duration; write it as 5m or 1h30m.`, nil, moves...)},
-		{flowclient.EventExternal, flowclient.ExternalEvent{Binding: "shop-web-production", From: "shop-web-6f708192", To: "shop-web-2b3c4d5e", ToCommit: second, At: noon}},
+		{flowclient.EventExternal, flowclient.ExternalEvent{Binding: "shop-web-production", From: "shop-web-6f708192", FromCommit: first, To: "shop-web-2b3c4d5e", ToCommit: second, At: noon}},
 	}
 }

@@ -42,8 +42,12 @@ func allSamples() []sample {
 		known = func(author string) markup.Span { return markup.M("10", author) }
 	)
 	for _, s := range slices.Concat(sampleBodies(noon), autoBodies(noon), pullBodies(noon)) {
-		if push, ok := s.body.(Push); ok {
-			out = append(out, sample{About{Kind: s.kind, Project: push.Project, At: noon, Body: push}, s.kind, several(push, known)})
+		switch many := s.body.(type) {
+		case Push:
+			out = append(out, sample{About{Kind: s.kind, Project: many.Project, At: noon, Body: many}, s.kind, several(many, known)})
+			continue
+		case Locking:
+			out = append(out, sample{About{Kind: s.kind, Project: many.Project, At: noon, Body: many}, s.kind, severalLocks(many)})
 			continue
 		}
 		body, err := json.Marshal(s.body)
@@ -104,6 +108,9 @@ func sampleBodies(noon time.Time) []sampleBody {
 		{Gate: "lock", Component: "shop-web", Sentence: locked},
 		{Gate: "window", Sentence: "Production changes to shop are allowed Mon-Fri 13:00-17:00 UTC. Closed now; opens Fri 20 Nov 13:00 UTC, in 1 h."}}}
 	freeze := flowclient.Freeze{ID: 3, Project: "shop", From: noon, Until: noon.AddDate(0, 0, 45), Reason: "the *end* of the year", Who: "sre", At: noon}
+	everywhere := lock
+	everywhere.ID, everywhere.Component, everywhere.Environment, everywhere.Note = 2, "shop-api", "", ""
+	both := Locking{Project: "shop", Who: "sre", Locks: []flowclient.Lock{lock, everywhere}, Links: []string{asked.Link}}
 	of := func(project ...flowclient.ComponentOutcome) flowclient.Outcome {
 		return flowclient.Outcome{Project: "shop", Components: project}
 	}
@@ -114,7 +121,7 @@ func sampleBodies(noon time.Time) []sampleBody {
 		{flowclient.EventRolledBack, flowclient.MoveEvent{Origin: asked, Outcome: of(returned)}},
 		{flowclient.EventRollbackRefuse, flowclient.MoveEvent{Origin: asked, Outcome: of(), Refusal: refusal}},
 		{flowclient.EventLockSet, flowclient.LockEvent{Who: "sre", Locks: []flowclient.Lock{lock}}},
-		{flowclient.EventLockCleared, flowclient.LockEvent{Who: "admin", Locks: []flowclient.Lock{lock}}},
+		{flowclient.EventLockCleared, flowclient.LockEvent{Who: "admin", Locks: []flowclient.Lock{lock}}}, {kindSeveralLocks, both},
 		{flowclient.EventFreezeSet, flowclient.FreezeEvent{Who: "sre", Freeze: freeze}},
 		{flowclient.EventFreezeCleared, flowclient.FreezeEvent{Who: "admin", Freeze: freeze}},
 		{flowclient.EventScaffolded, flowclient.ProjectEvent{Who: "developer", Template: "static",

@@ -36,6 +36,7 @@ var kinds = map[string]kind{
 	flowclient.EventRolledBack:     {topic: topicPromotions, telling: of(ownThread[flowclient.MoveEvent], rolledBack)},
 	flowclient.EventRollbackRefuse: {topic: topicPromotions, telling: of(ownThread[flowclient.MoveEvent], refused)},
 	flowclient.EventAutoParked:     {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
+	flowclient.EventAutoOpened:     {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], windowOpened)},
 	flowclient.EventAutoRefused:    {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
 	flowclient.EventAutoLeftOut:    {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
 	flowclient.EventAutoLeftAlone:  {topic: topicPromotions, telling: of(ownThread[flowclient.AutoEvent], automaticKept)},
@@ -111,9 +112,9 @@ func (a *Announcer) say(ctx context.Context, e flowclient.Event) (s said, ok boo
 	}
 	s = said{thread: t, sequel: k.sequel, place: k.place(e, a.cfg.Sandbox), message: m}
 	subject := about(e, nil)
-	if p := a.pushes.see(e); p != nil && p.several() {
-		s.sequel = k.sequel || p.begun != e.Key
-		s.thread, s.message, subject.Body = p.thread(), several(p.body(), a.author), p.body()
+	if b := a.bursts.see(e); b != nil && b.several() {
+		s.sequel, s.thread = k.sequel || !b.begins(e.Key), b.thread()
+		s.message, subject.Body = b.tell(a.author)
 	}
 	return a.reword(ctx, e, s, subject)
 }

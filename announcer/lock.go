@@ -5,13 +5,16 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
+// lockedMeans is what a lock does.
+const lockedMeans = "Promotion and rollback to a locked commit are refused until the lock is cleared."
+
 func lockSet(e flowclient.Event, b flowclient.LockEvent) markup.Message {
 	m := markup.Message{
 		Status: markup.Notice,
 		Title:  markup.Spans(markup.B(e.Component), markup.T(" was locked by "), markup.F(b.Who)),
 		Blocks: []markup.Block{
 			locks(b.Locks),
-			markup.Text(markup.T("Promotion and rollback to a locked commit are refused until the lock is cleared.")),
+			markup.Text(markup.T(lockedMeans)),
 		},
 	}
 	for _, l := range b.Locks {
@@ -34,15 +37,18 @@ func lockCleared(e flowclient.Event, b flowclient.LockEvent) markup.Message {
 func locks(list []flowclient.Lock) markup.Block {
 	items := make([][]markup.Span, len(list))
 	for i, l := range list {
-		where := markup.T(" in every environment: ")
-		if l.Environment != "" {
-			where = markup.T(" in ")
-		}
-		items[i] = markup.Spans(markup.C(flowclient.ShortSHA(l.Commit)), where)
-		if l.Environment != "" {
-			items[i] = append(items[i], markup.C(l.Environment), markup.T(": "))
-		}
-		items[i] = append(items[i], markup.F(l.Reason))
+		items[i] = lockLine(l)
 	}
 	return markup.List(items...)
+}
+
+// lockLine is a lock without its component.
+func lockLine(l flowclient.Lock) []markup.Span {
+	line := markup.Spans(markup.C(flowclient.ShortSHA(l.Commit)))
+	if l.Environment == "" {
+		line = append(line, markup.T(" in every environment: "))
+	} else {
+		line = append(line, markup.T(" in "), markup.C(l.Environment), markup.T(": "))
+	}
+	return append(line, markup.F(l.Reason))
 }

@@ -75,11 +75,7 @@ func component(c flowclient.ComponentOutcome) []markup.Span {
 	line := markup.Spans(markup.B(c.Component))
 	switch c.Result {
 	case flowclient.Promoted, flowclient.RolledBack:
-		line = append(line, markup.T(": "))
-		if from := named(c.FromCommit, c.From); from != "" {
-			line = append(line, markup.C(from), markup.T(" to "))
-		}
-		line = append(line, markup.C(named(c.ToCommit, c.To)))
+		line = append(append(line, markup.T(": ")), fromTo(c)...)
 		if c.URL != "" {
 			line = append(line, markup.T(", "), markup.L("open it", c.URL))
 		}
@@ -87,6 +83,18 @@ func component(c flowclient.ComponentOutcome) []markup.Span {
 		line = append(line, markup.T(" stays: "), markup.F(c.Sentence))
 	}
 	return line
+}
+
+// fromTo tells from which commit to which a component moves, and of two releases
+// of one commit, which a change of the component's type makes, from which to which.
+func fromTo(c flowclient.ComponentOutcome) []markup.Span {
+	if c.FromCommit != "" && c.FromCommit == c.ToCommit && c.From != c.To {
+		return markup.Spans(markup.C(flowclient.ShortSHA(c.ToCommit)), markup.T(", from release "), markup.C(c.From), markup.T(" to "), markup.C(c.To))
+	}
+	if from := named(c.FromCommit, c.From); from != "" {
+		return markup.Spans(markup.C(from), markup.T(" to "), markup.C(named(c.ToCommit, c.To)))
+	}
+	return markup.Spans(markup.C(named(c.ToCommit, c.To)))
 }
 
 // named is a release as people know it: by its commit, else by its name.

@@ -1,16 +1,17 @@
 package announcer
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"time"
 
+	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/flowclient"
 )
 
 const (
-	// Together is how far apart builds of one commit may begin to be told in one message.
+	// Together is how far apart builds of one commit may begin to be told in one message, and how long after the first of
+	// them locks that one person sets and components that move by themselves are told with it.
 	Together = 30 * time.Second
 	// recalled is how many events before the cursor are read at start, to know the builds that are under way.
 	recalled = 1000
@@ -40,6 +41,15 @@ type push struct {
 // several tells whether there is more than one build to tell of.
 func (p *push) several() bool { return len(p.order) > 1 }
 
+// begins tells whether it began with the event of the key.
+func (p *push) begins(key string) bool { return p.begun == key }
+
+// tell is the message of all its builds.
+func (p *push) tell(who people) (markup.Message, any) {
+	body := p.body()
+	return several(body, who), body
+}
+
 // thread is the message of all of them: that of the first, which grows.
 func (p *push) thread() thread { return thread{key: buildKey(p.first)} }
 
@@ -60,8 +70,7 @@ func (p *push) body() Push {
 	return b
 }
 
-// pushes are the latest pushes. What it knows follows from the events that it
-// saw and from nothing else, so that it can be made again from them.
+// pushes are the latest pushes. The zero value has none.
 type pushes struct {
 	order []*push
 	byRun map[string]*push
@@ -101,6 +110,9 @@ func (p *pushes) begin(e flowclient.Event, b flowclient.Build) *push {
 	}
 	found := p.order[i]
 	found.order = append(found.order, b.Run)
+	if p.byRun == nil {
+		p.byRun = map[string]*push{}
+	}
 	p.byRun[b.Run] = found
 	if len(p.order) > maxPushes {
 		for _, run := range p.order[0].order {
@@ -109,19 +121,4 @@ func (p *pushes) begin(e flowclient.Event, b flowclient.Build) *push {
 		p.order = slices.Delete(p.order, 0, 1)
 	}
 	return found
-}
-
-// recall makes the pushes again from the last events up to the cursor.
-func (a *Announcer) recall(ctx context.Context, cursor int64) (*pushes, error) {
-	p := &pushes{byRun: map[string]*push{}}
-	if cursor == 0 {
-		return p, nil
-	}
-	return p, a.each(ctx, max(0, cursor-recalled), func(e flowclient.Event) (bool, error) {
-		if e.Seq > cursor {
-			return false, nil
-		}
-		p.see(e)
-		return true, nil
-	})
 }

@@ -150,7 +150,7 @@ func TestHoweverOftenItStopsAPushEndsInTheSameMessage(t *testing.T) {
 }
 
 func TestOfManyPushesTheOldestAreForgotten(t *testing.T) {
-	p := &pushes{byRun: map[string]*push{}}
+	p := &pushes{}
 	for i := range maxPushes + 10 {
 		e := built(t, flowclient.EventBuildStarted, "shop-web", fmt.Sprint("r", i), time.Duration(i)*time.Hour)
 		require.NotNil(t, p.see(e))

@@ -26,12 +26,12 @@ type wording struct {
 
 // About is what a template speaks of.
 type About struct {
-	Kind        string // of the event, or build.several
+	Kind        string // of the event, or of several (build.several, lock.several)
 	Project     string // "" of what concerns every project
 	Component   string // "" of what concerns all of a project
 	At          time.Time
 	Walkthrough bool
-	Body        any // the event's by its kind, as flowclient.Event says; a Push of build.several
+	Body        any // the event's by its kind, as flowclient.Event says; a Push of build.several, a Locking of lock.several
 }
 
 // about is an event for templates, with a body that was read from it.
@@ -41,8 +41,8 @@ func about(e flowclient.Event, body any) About {
 
 // bodyOf is the type of the body of a kind; nil when there is no such kind.
 func bodyOf(kind string) reflect.Type {
-	if kind == kindSeveral {
-		return reflect.TypeFor[Push]()
+	if of, several := severals[kind]; several {
+		return of
 	}
 	return kinds[kind].body
 }

@@ -56,7 +56,7 @@ func ReadTemplates(dir fs.FS) (Templates, error) {
 
 // kindNames are the kinds that may have a file, sorted.
 func kindNames() []string {
-	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(kinds)), kindSeveral)))
+	return slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(kinds)), maps.Keys(severals))))
 }
 
 // readTemplate reads a file of a bounded size; what is none, such as a pipe, could be waited for.

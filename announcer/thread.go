@@ -26,7 +26,10 @@ func (s said) goesOn(begun map[string]bool) bool {
 }
 
 // ownThread gives each event a message of its own.
-func ownThread[B any](e flowclient.Event, _ B) thread { return thread{key: "announce/" + e.Key} }
+func ownThread[B any](e flowclient.Event, _ B) thread { return thread{key: eventKey(e.Key)} }
+
+// eventKey is the key of the message that begins with an event.
+func eventKey(key string) string { return "announce/" + key }
 
 // buildThread gives the events of one build one message: it starts as
 // "building" and becomes the result.

@@ -15,13 +15,17 @@ import (
 // answer decides about one heard message, runs its command and records the
 // answer. ok is false when that did not come to an end, because Run is ending:
 // the message is then left for the next one.
-func (r *Runtime) answer(ctx context.Context, h hearing, shown chan struct{}) (outcome string, ok bool) {
+func (r *Runtime) answer(ctx context.Context, h hearing, reply *reply) (outcome string, ok bool) {
 	if !take(ctx, r.running) {
 		return "", false
 	}
 	defer func() { <-r.running }()
+	return r.carry(ctx, h, reply)
+}
+
+// carry is answer, for whoever has its turn.
+func (r *Runtime) carry(ctx context.Context, h hearing, reply *reply) (outcome string, ok bool) {
 	began := r.cfg.Now()
-	reply := r.replyTo(h, shown)
 	effect, outcome, err := r.carryOut(ctx, h, reply)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -30,19 +34,23 @@ func (r *Runtime) answer(ctx context.Context, h hearing, shown chan struct{}) (o
 		return "", false
 	}
 	took := r.cfg.Now().Sub(began)
+	r.noteTook(reply.request.Verb, took)
 	r.observe(reply, effect, outcome, took)
 	r.cfg.Log.Info("answered", "key", h.Key, "who", reply.request.Who.Persona, "verb", reply.request.Verb, "outcome", outcome, "took", took)
 	return outcome, true
 }
 
 // conclude records the reaction that tells the outcome, and closes the record.
-// A message that asked a question bears its mark already, and a press is no message.
-func (r *Runtime) conclude(ctx context.Context, h hearing, outcome string) {
-	if h.acked != nil {
-		<-h.acked // so that "heard" is not put on after it was taken off
-	}
+// A message that asked a question bears its mark already, a press is no message,
+// and what was answered before it was marked as heard needs no mark.
+func (r *Runtime) conclude(ctx context.Context, h hearing, y *reply, outcome string) {
+	quick := h.eyes.calledOff()
 	ctx = context.WithoutCancel(ctx)
-	if h.Press == nil && outcome != ReactionAsked {
+	if r.reactor == nil || h.Press != nil || quick || outcome == ReactionAsked {
+		if y.onItsWay().closes(outcome) {
+			return
+		}
+	} else {
 		if err := r.mark(ctx, h, outcome); err != nil {
 			r.cfg.Log.Error("the outcome could not be put on a message", "key", h.Key, "error", err)
 			return
@@ -71,11 +79,18 @@ func (r *Runtime) carryOut(ctx context.Context, h hearing, reply *reply) (effect
 		}
 		return effect, v.outcome, reply.put(ctx, *v.message)
 	}
-	if need := r.cfg.Confirm.Need(v.call, reply.request.Project); need.Asks() {
+	need, err := r.need(ctx, h, v.call, reply)
+	if err != nil {
+		return effect, "", err
+	}
+	if need.Asks() {
 		outcome, err = r.ask(ctx, h, v.call, need, reply)
 		return effect, outcome, err
 	}
 	outcome, err = r.perform(ctx, h, v.call, reply)
+	if err == nil && reply.word != nil {
+		err = reply.last(ctx)
+	}
 	if err == nil && reply.word != nil {
 		outcome, err = r.worded(ctx, h, reply)
 	}
@@ -127,7 +142,10 @@ func (r *Runtime) authorise(ctx context.Context, h hearing, reply *reply) verdic
 	if !r.know(ctx, h, reply) {
 		return refuse(unknownPerson(h.Heard, r.cfg.Bot), Decision{Kind: DecidedUnknown})
 	}
-	call, err := r.cfg.Commands.Parse(r.cfg.Bot, h.Text)
+	if h.parsed == nil {
+		h.parsed = r.parse(h.Heard)
+	}
+	call, err := h.parsed.call, h.parsed.err
 	var usage *commands.UsageError
 	if errors.As(err, &usage) {
 		return verdict{message: &usage.Message, outcome: ReactionFailed}
@@ -144,6 +162,12 @@ func (r *Runtime) authorise(ctx context.Context, h hearing, reply *reply) verdic
 		return refuse(stale(call, age), Decision{Kind: DecidedStale, Actions: call.Actions()})
 	}
 	return verdict{call: call, run: true, decision: allowed(call)}
+}
+
+// parse reads what a message asks for.
+func (r *Runtime) parse(h Heard) *parsed {
+	call, err := r.cfg.Commands.Parse(r.cfg.Bot, h.Text)
+	return &parsed{call: call, err: err}
 }
 
 // know completes the request with who asks and about which project; false for a stranger.

@@ -7,6 +7,17 @@ import (
 	"platform.dev/platform/commands"
 )
 
+// need is what a call needs before it is run. What was asked about before a
+// restart keeps its terms, whatever the policy has come to say.
+func (r *Runtime) need(ctx context.Context, h hearing, call commands.Call, reply *reply) (Need, error) {
+	if call.Changes() {
+		if q, known, err := r.byKey(ctx, h.Key, h.at); err != nil || known {
+			return q.Need, err
+		}
+	}
+	return r.cfg.Confirm.Need(call, reply.request.Project), nil
+}
+
 // ask puts what a call would do before somebody, and runs nothing. Asked again
 // after a restart, it asks the same.
 func (r *Runtime) ask(ctx context.Context, h hearing, call commands.Call, need Need, reply *reply) (outcome string, err error) {
@@ -33,9 +44,7 @@ func (r *Runtime) ask(ctx context.Context, h hearing, call commands.Call, need N
 	if err := r.decided(ctx, reply, Decision{Kind: DecidedAsked, Actions: call.Actions(), Question: q.id}); err != nil {
 		return "", err
 	}
-	if h.acked != nil {
-		<-h.acked // so that "heard" is not put on after it was taken off
-	}
+	h.eyes.calledOff() // so that "heard" is not put on after it was taken off
 	return ReactionAsked, r.show(ctx, q)
 }
 

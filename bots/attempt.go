@@ -24,11 +24,16 @@ func (r *Runtime) attempt(ctx context.Context, row owed) bool {
 	} else {
 		arrived, err = r.bring(ctx, row, p, out)
 	}
+	return r.attempted(ctx, row, arrived, err, nil)
+}
+
+// attempted records how an attempt at a row ended; false when the rows behind it must wait.
+func (r *Runtime) attempted(ctx context.Context, row owed, arrived arrival, err error, d *direct) bool {
 	var again *RetryError
 	var ours *storeError
 	switch {
 	case err == nil:
-		return r.delivered(ctx, row, arrived)
+		return r.delivered(ctx, row, arrived, d)
 	case errors.Is(err, errRevised):
 		return false
 	case ctx.Err() != nil:
@@ -83,11 +88,10 @@ func (r *Runtime) bring(ctx context.Context, row owed, p payload, out Outgoing) 
 // and after one whose outcome is not known the chat is asked first. before is the
 // message that it continues.
 func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing, before string) (arrival, error) {
-	if !row.tried.IsZero() && r.finder != nil && !r.hasMissed(row.key) {
-		if found, ok, err := r.find(ctx, row, p, out, before); err != nil || ok {
+	if !r.hasMissed(row.key) {
+		if found, ok, err := r.look(ctx, row, p, out, before); err != nil || ok {
 			return found, err
 		}
-		r.missed(row.key)
 	}
 	if !r.begin(row, p) {
 		return arrival{}, errRevised
@@ -97,6 +101,11 @@ func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing, b
 			return arrival{}, &storeError{err}
 		}
 	}
+	return r.send(ctx, row, p, out, before)
+}
+
+// send posts a message whose attempt is recorded.
+func (r *Runtime) send(ctx context.Context, row owed, p payload, out Outgoing, before string) (arrival, error) {
 	out.Message = r.linked(p.Message, out.Place, before)
 	id, err := r.cfg.Transport.Send(ctx, out)
 	var again *RetryError
@@ -106,6 +115,38 @@ func (r *Runtime) post(ctx context.Context, row owed, p payload, out Outgoing, b
 	return arrival{rev: row.rev, id: id}, err
 }
 
+// look asks the chat for what may be there already, where anything may.
+func (r *Runtime) look(ctx context.Context, row owed, p payload, out Outgoing, before string) (arrival, bool, error) {
+	if !row.tried.IsZero() && r.finder != nil {
+		if found, ok, err := r.find(ctx, row, p, out, before); err != nil || ok {
+			return found, ok, err
+		}
+		r.missed(row.key)
+	}
+	if p.Since.IsZero() || before != "" || r.recaller == nil {
+		return arrival{}, false, nil
+	}
+	out.Since = p.Since
+	id, found, err := r.recaller.Recall(ctx, out)
+	return arrival{rev: row.rev, id: id}, found, unlost(err)
+}
+
+// unlost is an error of looking for a message as one that is tried again: what
+// cannot be looked for may be there, so nothing is given up.
+func unlost(err error) error {
+	var again *RetryError
+	if err == nil || errors.As(err, &again) {
+		return err
+	}
+	return &RetryError{Err: err}
+}
+
+// arrivedPerhaps tells whether a message may be in the chat although sending it failed.
+func arrivedPerhaps(err error) bool {
+	var again *RetryError
+	return errors.As(err, &again) && again.Unknown
+}
+
 // find asks the chat for what an earlier attempt may have brought there: the
 // message, or an earlier revision of it, which is then edited.
 func (r *Runtime) find(ctx context.Context, row owed, p payload, out Outgoing, before string) (arrival, bool, error) {
@@ -113,13 +154,9 @@ func (r *Runtime) find(ctx context.Context, row owed, p payload, out Outgoing, b
 	for _, m := range append([]markup.Message{p.Message}, p.Was...) {
 		out.Message = r.linked(m, out.Place, before)
 		id, found, err := r.finder.Find(ctx, out)
-		var again *RetryError
-		if err != nil && !errors.As(err, &again) {
-			err = &RetryError{Err: err} // what cannot be looked for may be there: nothing is given up
-		}
 		if err != nil || found {
 			at.id = id
-			return at, found, err
+			return at, found, unlost(err)
 		}
 		at.rev = row.rev - 1
 	}
@@ -148,14 +185,14 @@ func (r *Runtime) react(ctx context.Context, row owed, m mark) (string, error) {
 
 // delivered records a delivery, of a question also with the question. When that
 // cannot be recorded the row stays, and is found delivered later.
-func (r *Runtime) delivered(ctx context.Context, row owed, at arrival) bool {
+func (r *Runtime) delivered(ctx context.Context, row owed, at arrival, d *direct) bool {
 	ctx = context.WithoutCancel(ctx)
 	var err error
 	if r.cfg.Questions != nil && strings.Contains(row.key, questionMark) {
 		err = r.cfg.Questions.Shown(ctx, row.key, readSent(at.id).id)
 	}
 	if err == nil {
-		err = r.cfg.Outbox.Sent(ctx, row.id, at.rev, at.id, r.cfg.Now())
+		err = r.recordSent(ctx, row, at, d)
 	}
 	if err != nil {
 		r.cfg.Log.Error("a delivery could not be recorded", "key", row.key, "id", at.id, "error", err)
@@ -164,6 +201,19 @@ func (r *Runtime) delivered(ctx context.Context, row owed, at arrival) bool {
 	}
 	r.forget(row)
 	return true
+}
+
+// recordSent records a delivery; of an answer whose command has ended, also that
+// the message it answers is done with.
+func (r *Runtime) recordSent(ctx context.Context, row owed, at arrival, d *direct) error {
+	outcome := d.take()
+	if outcome == "" {
+		return r.cfg.Outbox.Sent(ctx, row.id, at.rev, at.id, r.cfg.Now())
+	}
+	heard := strings.TrimSuffix(row.key, answerMark)
+	err := r.cfg.Outbox.Answered(ctx, row.id, at.rev, at.id, heard, outcome, r.cfg.Now())
+	d.closed = err == nil // read once done is closed
+	return err
 }
 
 // putOff puts a row off as the chat asks, or longer each time when it does not say.
@@ -204,10 +254,9 @@ func (r *Runtime) drop(ctx context.Context, row owed, why error) bool {
 
 // giveUp records that a row is dropped; errRevised when it is no longer what was read.
 func (r *Runtime) giveUp(ctx context.Context, row owed, why error) error {
-	r.puts.Lock() // no revision falls between looking and dropping
-	defer r.puts.Unlock()
-	if r.revised(row.key) {
+	if !r.claimHeld(row.key) { // no revision falls between looking and dropping
 		return errRevised
 	}
+	defer r.unclaim(row.key)
 	return r.cfg.Outbox.Drop(context.WithoutCancel(ctx), row.id, why.Error(), r.cfg.Now())
 }

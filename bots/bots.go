@@ -24,12 +24,16 @@ type Heard struct {
 	ChatID string         `json:"chat_id"` // transport and user id, "zulip:10"
 	Name   string         `json:"name"`
 	Place  commands.Place `json:"place"`
-	Link   string         `json:"link"`
+	Link   string         `json:"link"` // its address; empty in a chat whose messages have none
 	At     time.Time      `json:"at"`
 
 	// Press is set when nothing was written, but a message of the bot's own
 	// answered by hand: Text is then empty, and ID is the message's.
 	Press *Press `json:"press,omitempty"`
+
+	// Again says that the chat may have told of this message before, to a process
+	// that has ended; its answer is looked for before it is given.
+	Again bool `json:"again,omitempty"`
 }
 
 // Press is a press of a button of a message of the bot's own, or a reaction to
@@ -56,7 +60,7 @@ type User struct {
 
 // Transport is a chat that a bot is signed in to.
 type Transport interface {
-	// Run hears until ctx ends. sink returns once the message is durable; a
+	// Run hears until ctx ends. sink returns once the message is recorded, or answered; a
 	// transport must not acknowledge a message to its chat before that.
 	Run(ctx context.Context, sink func(context.Context, Heard) error) error
 	// Send posts a message and returns the chat's id of it. A *RetryError says when to try again;
@@ -85,6 +89,16 @@ type Reactor interface {
 type Finder interface {
 	// Find is the chat's id of the message that out became, if it did.
 	Find(ctx context.Context, out Outgoing) (id string, found bool, err error)
+}
+
+// Recaller is a Transport over a chat that tells of a message again until it was
+// acknowledged, with Heard.Again when another process may have been told of it,
+// and which finds what it posted by its key, whatever the words. Over such a
+// chat a short read need not be recorded to be answered once.
+type Recaller interface {
+	// Recall is the chat's id of what was posted under out.Key in out.Place since out.Since, if
+	// anything was; out.Message is not looked at. Of several parts it is enough that the first is there.
+	Recall(ctx context.Context, out Outgoing) (id string, found bool, err error)
 }
 
 // Linker is a Transport whose messages have addresses.
@@ -125,12 +139,23 @@ type Inbox interface {
 type Outbox interface {
 	// Put records a message under key, or, when the key is known and the payload differs, a new revision of it.
 	Put(ctx context.Context, key, bot string, place, payload []byte, at time.Time) error
+	// Offer is Put of a new message, and Try at once when nothing that its bot owes to the place has to leave before
+	// it: opened is then true, and id the row's. Otherwise, and under a known key, it is Put alone.
+	Offer(ctx context.Context, key, bot string, place, payload []byte, at time.Time) (id int64, opened bool, err error)
 	// Owed visits a bot's rows whose latest revision was not delivered and which are due at now, in id order.
 	Owed(ctx context.Context, bot string, now time.Time, visit func(id int64, key string, place, payload []byte, rev int64, sentID string, tried time.Time) error) error
+	// Due visits what Owed does, but not all: of so many places, in the order of their bytes and the first beyond after,
+	// the first so many rows that are owed, as far as they are due. last is the place to go on after, nil when no place is left.
+	Due(ctx context.Context, bot string, now time.Time, after []byte, places, rows int,
+		visit func(id int64, key string, place, payload []byte, rev int64, sentID string, tried time.Time) error) (last []byte, err error)
+	// Owes tells whether a bot owes a place anything that was never delivered.
+	Owes(ctx context.Context, bot string, place []byte) (bool, error)
 	// Try records that an attempt to deliver begins.
 	Try(ctx context.Context, id int64, at time.Time) error
 	// Sent records that revision rev was delivered as the chat's message sentID.
 	Sent(ctx context.Context, id, rev int64, sentID string, at time.Time) error
+	// Answered is Sent of an answer, and Inbox.Finish of the message that it answers, both or neither.
+	Answered(ctx context.Context, id, rev int64, sentID, heard, outcome string, at time.Time) error
 	// Later puts a row off until the instant, keeping why.
 	Later(ctx context.Context, id int64, until time.Time, why string) error
 	// Drop gives a row up, keeping why; its next revision, if there is one, is owed again.

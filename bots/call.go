@@ -16,6 +16,9 @@ const callsAtMost = 20
 // and that what only reads calls nothing that changes anything. What the called
 // command says where it was asked is returned, and not said.
 func (y *reply) Call(ctx context.Context, words []string) (commands.Called, error) {
+	if err := y.last(ctx); err != nil {
+		return commands.Called{}, err
+	}
 	y.mu.Lock()
 	y.calls++
 	n := y.calls

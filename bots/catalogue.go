@@ -62,11 +62,17 @@ func questionSamples() []markup.Message {
 		Heard: Heard{Name: "Dev Developer", Text: "promote shop --force"}, Turn: 2,
 		Plan: commands.Plan{Message: markup.Message{
 			Title:  markup.Spans(markup.T("Would promote "), markup.B("shop"), markup.T(" to production")),
-			Blocks: []markup.Block{markup.List(markup.Spans(markup.B("shop-web"), markup.T(" from 4f2a91c to 9f8e7d6")))},
+			Blocks: []markup.Block{markup.List(markup.Spans(markup.C("shop-web"), markup.T(": "), markup.C("4f2a91c"), markup.T(" → "), markup.C("9f8e7d6")))},
 		}},
 		Code: "k7m2qx", Nonce: "N", Need: Need{Way: WayButton, FourEyes: true}, Until: time.Date(2026, 3, 2, 10, 10, 0, 0, time.UTC),
 	}
 	samples := []markup.Message{q.asks("platform"), answeredAlready(q), lapsed(q), somebodyElse(q), notYours(q)}
+	q.now = &commands.Plan{Fingerprint: "another", Message: markup.Message{
+		Title: q.Plan.Message.Title,
+		Blocks: []markup.Block{markup.List(
+			markup.Spans(markup.C("shop-web"), markup.T(": "), markup.C("4f2a91c"), markup.T(" → "), markup.C("5e6f7a8")),
+			markup.Spans(markup.C("shop-api"), markup.T(": "), markup.C("1a2b3c4"), markup.T(" → "), markup.C("7d8e9f0")))},
+	}}
 	for _, how := range []string{settledYes, settledNo, settledChanged} {
 		q.outcome = how
 		samples = append(samples, q.settled("Petra @**all**"))

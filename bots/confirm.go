@@ -32,6 +32,13 @@ type Need struct {
 // Asks tells whether anybody is asked at all.
 func (n Need) Asks() bool { return n.Way != WayNone && n.Way != "" }
 
+// Confirmer says what a command needs before it is run: Confirmations, or a
+// ConfirmFile. It is asked at each call.
+type Confirmer interface {
+	// Need is what is wanted for a call; stream is the project in whose stream it is asked.
+	Need(call commands.Call, stream string) Need
+}
+
 // Confirmations is the policy of confirming as a table: the first row that
 // matches decides, and what no row matches is not to be confirmed. What is
 // forced is, whatever the rows say.

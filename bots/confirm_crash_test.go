@@ -36,7 +36,7 @@ func (p *impatient) answer() {
 	}
 }
 
-func TestDyingAtEveryDurableWriteOfAConfirmationLosesAndDoublesNothing(t *testing.T) {
+func TestDyingAtEveryWriteOfAConfirmationLosesAndDoublesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		word    string
@@ -45,7 +45,7 @@ func TestDyingAtEveryDurableWriteOfAConfirmationLosesAndDoublesNothing(t *testin
 		effects []string
 		kinds   []string // of what stands in the place at the end
 		mark    string
-		known   int // durable writes that there are at least
+		known   int // writes that there are at least
 	}{
 		// hear, decided twice, ask, two puts, shown, finish; hear, conclude, decided, put, effect, put, two marks, finish; try and sent of each post, sent of each edit and mark.
 		{"confirmed", "confirm ", shop, false, []string{"test:platform:1"}, []string{"bots.confirmed", "test.done"}, bots.ReactionDone, 17 + 2*2 + 4},
@@ -53,44 +53,47 @@ func TestDyingAtEveryDurableWriteOfAConfirmationLosesAndDoublesNothing(t *testin
 		{"called off", "cancel ", shop, false, nil, []string{"bots.cancelled"}, bots.ReactionRefused, 14 + 2 + 4},
 		{"changed, then confirmed", "confirm ", shop, true, []string{"test:platform:1"}, []string{"bots.changed", "bots.confirmed", "test.done"}, bots.ReactionDone, 25 + 2*3 + 6},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			writes, died := 0, true
-			for n := 1; died && !t.Failed(); n++ {
-				var life *botstest.Mortal
-				synctest.Test(t, func(t *testing.T) {
-					var done effects
-					var changed atomic.Bool
-					w := newWorld(t, forced(&done, &life, &changed))
-					w.chat.SetLatency(10 * time.Millisecond)
-					person := &impatient{world: w, said: map[string]bool{}, word: func(code string) {
-						changed.Store(c.changes)
-						w.chat.Say("10", c.in, c.word+code)
-					}}
-					over := func() bool {
-						person.answer()
-						return len(w.kinds(shop)) >= len(c.kinds) && w.settled() && w.titled(c.kinds)
-					}
-					asked := w.chat.Say("10", shop, "force")
-					life = botstest.NewMortal(w.store, n)
-					stop := w.start(life)
-					until(t, "death or the end", func() bool { return isClosed(life.Died()) || over() })
-					stop()
-					writes, died = max(writes, len(life.Writes())), isClosed(life.Died())
+		for _, repeated := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, told again %t", c.name, repeated), func(t *testing.T) {
+				writes, died := 0, true
+				for n := 1; died && !t.Failed(); n++ {
+					var life *botstest.Mortal
+					synctest.Test(t, func(t *testing.T) {
+						var done effects
+						var changed atomic.Bool
+						w := newWorld(t, forced(&done, &life, &changed))
+						w.repeated = repeated
+						w.chat.SetLatency(10 * time.Millisecond)
+						person := &impatient{world: w, said: map[string]bool{}, word: func(code string) {
+							changed.Store(c.changes)
+							w.chat.Say("10", c.in, c.word+code)
+						}}
+						over := func() bool {
+							person.answer()
+							return len(w.kinds(shop)) >= len(c.kinds) && w.settled() && w.titled(c.kinds) && (!repeated || w.over())
+						}
+						asked := w.chat.Say("10", shop, "force")
+						life = botstest.NewMortal(w.store, n)
+						stop := w.start(life)
+						until(t, "death or the end", func() bool { return isClosed(life.Died()) || over() })
+						stop()
+						writes, died = max(writes, len(life.Writes())), isClosed(life.Died())
 
-					again := life
-					life = nil
-					stop = w.start(nil)
-					until(t, "settled", over)
-					stop()
-					life = again
+						again := life
+						life = nil
+						stop = w.start(nil)
+						until(t, "settled", over)
+						stop()
+						life = again
 
-					assert.Equal(t, c.effects, done.list(), "effects after dying at write %d: %v", n, life.Writes())
-					assert.Equal(t, c.kinds, w.kinds(shop), "after dying at write %d: %v", n, life.Writes())
-					assert.Equal(t, []string{c.mark}, w.marks(asked), "after dying at write %d: %v", n, life.Writes())
-				})
-			}
-			require.GreaterOrEqual(t, writes, c.known, "every known durable write was died at")
-		})
+						assert.Equal(t, c.effects, done.list(), "effects after dying at write %d: %v", n, life.Writes())
+						assert.Equal(t, c.kinds, w.kinds(shop), "after dying at write %d: %v", n, life.Writes())
+						assert.Equal(t, []string{c.mark}, w.marks(asked), "after dying at write %d: %v", n, life.Writes())
+					})
+				}
+				require.GreaterOrEqual(t, writes, c.known, "every known durable write was died at")
+			})
+		}
 	}
 }
 

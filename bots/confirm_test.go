@@ -263,6 +263,7 @@ func TestAPlanThatHasChangedIsAskedAboutAnew(t *testing.T) {
 		assert.Empty(t, done.list())
 		assert.Equal(t, []string{"bots.changed", "bots.confirm"}, w.kinds(shop))
 		assert.Equal(t, []string{bots.ReactionAsked}, w.marks(a.asking))
+		assert.Contains(t, markup.Plain(w.chat.Bots(shop)[0].Message), "- would raze shop of wood (was would raze shop of stone)", "it tells what changed")
 		anew := w.chat.Bots(shop)[1].Message
 		assert.Contains(t, markup.Plain(anew), "would raze shop of wood")
 		code := botstest.Code(anew)
@@ -329,6 +330,7 @@ func TestAPlanWithNothingToDoIsTheAnswerAndNobodyIsAsked(t *testing.T) {
 			w.chat.Say("10", shop, "confirm "+botstest.Code(w.chat.Bots(shop)[1].Message))
 			until(t, "told", func() bool { return len(w.kinds(shop)) == 3 && w.settled() })
 			assert.Equal(t, []string{kind, "bots.changed", "raze.idle"}, w.kinds(shop))
+			assert.Contains(t, markup.Plain(w.chat.Bots(shop)[1].Message), "There is nothing left to do")
 			assert.Equal(t, []string{bots.ReactionDone}, w.marks(id))
 			assert.Empty(t, done.list())
 		})

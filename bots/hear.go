@@ -9,21 +9,31 @@ import (
 	"platform.dev/platform/commands"
 )
 
-// ackTimeout bounds the reaction on hearing: later it would say nothing.
-const ackTimeout = 5 * time.Second
-
 // hearing is a message on its way to being answered.
 type hearing struct {
 	Heard
-	at    time.Time       // when it was first heard
-	pace  pace            // whether its author might ask then
-	acked <-chan struct{} // closed once the reaction on hearing has been tried; nil when there is none
+	at   time.Time // when it was first heard
+	eyes *eyes
+
+	paced bool // pace is known
+	pace  pace // whether its author might ask then
+
+	parsed *parsed   // what it asks for; nil when nobody has looked yet
+	since  time.Time // when an answer may have been sent of which nobody knows; zero when none was
 }
 
 // record is what the inbox keeps. The inbox may be shared by bots, so the record says whose it is.
 type record struct {
 	Bot   string `json:"bot"`
 	Heard Heard  `json:"heard"`
+	// Since is when an answer may first have been sent although none was recorded.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// parsed is what a message asks for, or why it asks for nothing.
+type parsed struct {
+	call commands.Call
+	err  error
 }
 
 // hear is the transport's sink: it returns once the message is recorded, and
@@ -34,6 +44,9 @@ func (r *Runtime) hear(ctx context.Context, h Heard) error {
 		if _, _, known, err := r.byPress(ctx, *h.Press, r.cfg.Now()); err != nil || !known {
 			return err
 		}
+	}
+	if r.recaller != nil {
+		return r.hearAgain(ctx, h)
 	}
 	payload, err := json.Marshal(record{Bot: r.cfg.Bot, Heard: h})
 	if err != nil {
@@ -47,7 +60,7 @@ func (r *Runtime) hear(ctx context.Context, h Heard) error {
 	if !fresh {
 		return nil
 	}
-	r.queue(ctx, hearing{Heard: h, at: now, acked: r.ack(ctx, h)})
+	r.queue(ctx, hearing{Heard: h, at: now, eyes: r.watch(ctx, h)})
 	return nil
 }
 
@@ -60,40 +73,17 @@ func (r *Runtime) resume(ctx context.Context) error {
 			return nil
 		}
 		if rec.Bot == r.cfg.Bot {
-			r.queue(ctx, hearing{Heard: rec.Heard, at: at})
+			r.queue(ctx, hearing{Heard: rec.Heard, at: at, since: rec.Since})
 		}
 		return nil
 	})
-}
-
-// ack marks a message as heard, at once and beside everything else. The
-// returned channel closes when that was tried; it is tried once.
-func (r *Runtime) ack(ctx context.Context, h Heard) <-chan struct{} {
-	if r.reactor == nil || h.Press != nil {
-		return nil
-	}
-	acked := make(chan struct{})
-	started := r.goroutine(func() {
-		defer close(acked)
-		ctx, cancel := context.WithTimeout(ctx, ackTimeout)
-		defer cancel()
-		if !take(ctx, r.acking) {
-			return
-		}
-		defer func() { <-r.acking }()
-		if err := r.reactor.React(ctx, h.ID, ReactionHeard, true); err != nil && ctx.Err() == nil {
-			r.cfg.Log.Info("a message could not be marked as heard", "key", h.Key, "error", err)
-		}
-	})
-	if !started {
-		return nil
-	}
-	return acked
 }
 
 // queue puts a message behind those of its place, and sees to it that somebody works there.
 func (r *Runtime) queue(ctx context.Context, h hearing) {
-	h.pace = r.rates.admit(h.ChatID, h.at)
+	if !h.paced {
+		h.pace = r.rates.admit(h.ChatID, h.at)
+	}
 	r.mu.Lock()
 	waiting, atWork := r.queues[h.Place]
 	r.queues[h.Place] = append(waiting, h)
@@ -126,10 +116,11 @@ func (r *Runtime) work(ctx context.Context, place commands.Place) {
 		}
 		ended, shown := make(chan struct{}), make(chan struct{})
 		started := r.goroutine(func() {
-			outcome, ok := r.answer(ctx, h, shown)
+			y := r.replyTo(h, func() { close(shown) })
+			outcome, ok := r.answer(ctx, h, y)
 			close(ended)
 			if ok {
-				r.conclude(ctx, h, outcome)
+				r.conclude(ctx, h, y, outcome)
 			}
 		})
 		if !started {

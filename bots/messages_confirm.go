@@ -55,16 +55,37 @@ func (q question) settled(who string) markup.Message {
 			Blocks: append(q.plan(), markup.Text(code...)),
 		}
 	case settledChanged:
-		return markup.Message{
-			Kind: "bots.changed", Status: markup.Notice, Title: markup.Spans(text, markup.T(" would no longer do what was shown")),
-			Blocks: []markup.Block{markup.Text(append(code, markup.T(" Nothing was changed. What it would do now stands below."))...)},
-		}
+		return q.changed(append(code, markup.T(" Nothing was changed.")))
 	default:
 		return markup.Message{
 			Kind: "bots.cancelled", Status: markup.Refused, Title: markup.Spans(markup.F(who), markup.T(" called off "), text),
 			Blocks: []markup.Block{markup.Text(append(code, markup.T(" Nothing was changed."))...)},
 		}
 	}
+}
+
+// changed is what becomes of the message of a question whose plan no longer holds:
+// how what would be done now differs from what was shown.
+func (q question) changed(code []markup.Span) markup.Message {
+	m := markup.Message{
+		Kind: "bots.changed", Status: markup.Notice,
+		Title: markup.Spans(markup.C(short(q.Heard.Text)), markup.T(" would no longer do what was shown")),
+	}
+	if q.now == nil { // nothing would be done now; why is the answer
+		m.Blocks = []markup.Block{markup.Text(append(code, markup.T(" It would not be done now; why stands below."))...)}
+		return m
+	}
+	below := " What it would do now stands below, to be confirmed anew."
+	if q.now.Fingerprint == "" {
+		below = " There is nothing left to do; what it found stands below."
+	}
+	if changes := changesBetween(q.Plan.Message, q.now.Message); len(changes) > 0 {
+		m.Blocks = []markup.Block{markup.Text(markup.T("Since it was asked about, this has changed:")), markup.List(changes...)}
+	} else {
+		m.Blocks = []markup.Block{markup.Text(markup.T("What it acts on has changed since it was asked about, although it reads the same."))}
+	}
+	m.Blocks = append(m.Blocks, markup.Text(append(code, markup.T(below))...))
+	return m
 }
 
 // unplannable stands for the plan of a command that cannot tell what it would do.

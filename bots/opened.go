@@ -19,27 +19,35 @@ type opened struct {
 // aeon is longer than any row is put off for.
 const aeon = 100 * 365 * 24 * time.Hour
 
-// recall reads the attempts that an earlier run left open, before commands run
-// again and revise the rows.
+// recall reads the attempts that an earlier run left open, once and before
+// anything revises the rows: whoever says something may come before Run.
 func (r *Runtime) recall(ctx context.Context) error {
-	return r.cfg.Outbox.Owed(ctx, r.cfg.Bot, r.cfg.Now().Add(aeon), func(_ int64, key string, place, body []byte, _ int64, _ string, tried time.Time) error {
+	r.recalling.Lock()
+	defer r.recalling.Unlock()
+	if r.recalled {
+		return nil
+	}
+	err := r.cfg.Outbox.Owed(ctx, r.cfg.Bot, r.cfg.Now().Add(aeon), func(_ int64, key string, place, body []byte, _ int64, _ string, tried time.Time) error {
+		r.owes(string(place))
 		_, p, err := owed{place: string(place), body: body}.decode()
 		if err == nil && !tried.IsZero() {
+			r.mu.Lock()
 			r.lanes.open[key] = opened{attempted: append(p.Was, p.Message)}
+			r.mu.Unlock()
 		}
 		return nil // a row that cannot be read is dropped when it is due
 	})
+	r.recalled = err == nil
+	return err
 }
 
 // begin opens an attempt at a row. It returns false when the row was revised
 // since it was read: it is then read again. From here on until the attempt's
 // end is recorded, a revision carries along what was attempted.
 func (r *Runtime) begin(row owed, p payload) bool {
-	r.puts.Lock()
-	defer r.puts.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lanes.held[row.key] {
+	if r.lanes.revised(row.key) {
 		return false
 	}
 	var attempted []markup.Message
@@ -94,20 +102,4 @@ func (r *Runtime) mayHaveArrived(key string, m markup.Message) (list []markup.Me
 		}
 	}
 	return list
-}
-
-// revised tells whether a row that is held is no longer what was read.
-func (r *Runtime) revised(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.lanes.held[key]
-}
-
-// outdate notes that a row was revised while somebody may hold what it was before.
-func (r *Runtime) outdate(key string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, held := r.lanes.held[key]; held {
-		r.lanes.held[key] = true
-	}
 }

@@ -18,8 +18,10 @@ type payload struct {
 	markup.Message
 	// Was are the earlier revisions that an attempt may have brought to the chat
 	// without its outcome being known: what to look for besides the message itself.
-	Was  []markup.Message `json:"was,omitempty"`
-	Mark *mark            `json:"mark,omitempty"`
+	Was []markup.Message `json:"was,omitempty"`
+	// Since is when an answer may first have been sent of which no row tells: it is looked for by its key.
+	Since time.Time `json:"since,omitzero"`
+	Mark  *mark     `json:"mark,omitempty"`
 }
 
 // mark is the final reaction on a message: it takes the place of ReactionHeard.
@@ -32,10 +34,18 @@ type mark struct {
 // the same key is a revision. It returns once that is durable. Whoever says
 // something beside a running bot calls its Wake afterwards.
 func Say(ctx context.Context, o Outbox, key, bot string, to commands.Place, m markup.Message, at time.Time) error {
+	if err := placed(key, to); err != nil {
+		return err
+	}
+	return put(ctx, o, key, bot, to, m, at)
+}
+
+// placed is an error where a place is none.
+func placed(key string, to commands.Place) error {
 	if to.Stream == "" && to.Direct == "" {
 		return fmt.Errorf("say %s: a place needs a stream or a person", key)
 	}
-	return put(ctx, o, key, bot, to, m, at)
+	return nil
 }
 
 // mark records the reaction that a message gets at its end. It leaves behind
@@ -48,42 +58,63 @@ func (r *Runtime) mark(ctx context.Context, h hearing, outcome string) error {
 	row := struct {
 		Mark mark `json:"mark"`
 	}{mark{On: h.ID, Emoji: outcome}}
-	if err := put(ctx, r.cfg.Outbox, h.Key+"/mark", r.cfg.Bot, h.Place, row, r.cfg.Now()); err != nil {
+	defer r.Wake()
+	return r.put(ctx, h.Key+"/mark", h.Place, row)
+}
+
+// put is put for this bot.
+func (r *Runtime) put(ctx context.Context, key string, to commands.Place, row any) error {
+	place, body, err := encode(key, to, row)
+	if err != nil {
 		return err
 	}
-	r.Wake()
-	return nil
+	r.owes(string(place))
+	defer r.owes(string(place))
+	return r.cfg.Outbox.Put(ctx, key, r.cfg.Bot, place, body, r.cfg.Now())
 }
 
 // put encodes and records a row.
 func put(ctx context.Context, o Outbox, key, bot string, to commands.Place, row any, at time.Time) error {
-	place, err := json.Marshal(to)
+	place, body, err := encode(key, to, row)
 	if err != nil {
-		return fmt.Errorf("say %s: %w", key, err)
-	}
-	body, err := json.Marshal(row)
-	if err != nil {
-		return fmt.Errorf("say %s: %w", key, err)
+		return err
 	}
 	return o.Put(ctx, key, bot, place, body, at)
+}
+
+// encode is a place and a row as the outbox keeps them.
+func encode(key string, to commands.Place, row any) (place, body []byte, err error) {
+	if place, err = json.Marshal(to); err == nil {
+		body, err = json.Marshal(row)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("say %s: %w", key, err)
+	}
+	return place, body, nil
 }
 
 // Say is Say for this bot, waking it. It also does what Say cannot: a revision
 // made while an attempt at an earlier one is under way carries that one along,
 // so that after a crash it is found and edited, not posted a second time.
 func (r *Runtime) Say(ctx context.Context, key string, to commands.Place, m markup.Message) error {
-	if to.Stream == "" && to.Direct == "" {
-		return fmt.Errorf("say %s: a place needs a stream or a person", key)
-	}
-	r.puts.Lock()
-	defer r.puts.Unlock()
-	row := payload{Message: m, Was: r.mayHaveArrived(key, m)}
-	if err := put(ctx, r.cfg.Outbox, key, r.cfg.Bot, to, row, r.cfg.Now()); err != nil {
+	if err := placed(key, to); err != nil {
 		return err
 	}
-	r.outdate(key)
-	r.Wake()
-	return nil
+	return r.say(ctx, key, to, payload{Message: m})
+}
+
+// say puts a row of this bot's that may be a revision.
+func (r *Runtime) say(ctx context.Context, key string, to commands.Place, p payload) error {
+	if err := r.recall(ctx); err != nil {
+		return fmt.Errorf("say %s: %w", key, err)
+	}
+	if err := r.claim(ctx, key); err != nil {
+		return fmt.Errorf("say %s: %w", key, err)
+	}
+	defer r.Wake() // runs after the row is let go
+	defer r.unclaim(key)
+	p.Was = r.mayHaveArrived(key, p.Message)
+	return r.put(ctx, key, to, p)
 }
 
 // owed is a row of the outbox that is to be delivered.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -98,6 +99,34 @@ func (p *People) Named(name string) (commands.Person, bool) {
 		found = person
 	}
 	return found, found.ChatID != ""
+}
+
+// Persona is somebody by who they are here, whatever the chat they write in. Of
+// groups they have those that all of their entries have; of the name, that of the
+// first chat in alphabetical order.
+func (p *People) Persona(persona string) (commands.Person, bool) {
+	var found commands.Person
+	for _, chat := range slices.Sorted(maps.Keys(p.byChat)) {
+		switch person := p.byChat[chat]; {
+		case persona == "" || person.Persona != persona:
+		case found.Persona == "":
+			found = person
+			found.Groups = slices.Clone(person.Groups)
+		default:
+			found.Groups = slices.DeleteFunc(found.Groups, func(g string) bool { return !slices.Contains(person.Groups, g) })
+		}
+	}
+	return found, found.Persona != ""
+}
+
+// Personas are who is in the directory, sorted.
+func (p *People) Personas() []string {
+	var all []string
+	for _, person := range p.byChat {
+		all = append(all, person.Persona)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // fileLimit bounds a file of people or grants.

@@ -106,3 +106,23 @@ func TestThePeopleOfOneChat(t *testing.T) {
 	_, known = inSlack.Person(t.Context(), "zulip:10")
 	assert.False(t, known)
 }
+
+func TestAPersonaHasTheGroupsThatAllItsAccountsHave(t *testing.T) {
+	p, err := bots.NewPeople(
+		bots.Entry{Chat: "zulip:10", Persona: "developer", Name: "Dev Developer", Groups: []string{"developers", "sres"}},
+		bots.Entry{Chat: "slack:U1", Persona: "developer", Name: "dev", Groups: []string{"developers"}},
+		bots.Entry{Chat: "zulip:11", Persona: "sre", Groups: []string{"sres"}},
+	)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"developer", "sre"}, p.Personas())
+	dev, known := p.Persona("developer")
+	assert.True(t, known)
+	assert.Equal(t, []string{"developers"}, dev.Groups)
+	assert.Equal(t, "dev", dev.Name)
+	one, _ := p.Person(t.Context(), "zulip:10")
+	assert.Equal(t, []string{"developers", "sres"}, one.Groups, "the entries stay as they are")
+	for _, nobody := range []string{"", "admin", "Dev Developer"} {
+		_, known := p.Persona(nobody)
+		assert.False(t, known, nobody)
+	}
+}

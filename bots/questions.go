@@ -54,6 +54,8 @@ type question struct {
 	Until  time.Time     `json:"until"`
 
 	id, message, by, outcome string // as the store tells them
+
+	now *commands.Plan // of one that ended as settledChanged: what would be done instead; nil where that is refused
 }
 
 // newQuestion asks about a plan. Code and nonce are random: with them, only who

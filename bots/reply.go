@@ -11,6 +11,9 @@ import (
 	"platform.dev/platform/commands"
 )
 
+// answerMark ends the keys of answers, behind the key of the message that asked.
+const answerMark = "/answer"
+
 // reply is how one command answers: rows of the outbox whose keys derive from
 // the message that asked, so that a command that is run again says nothing twice.
 type reply struct {
@@ -22,8 +25,13 @@ type reply struct {
 	word    *word           // what Settle noted; set by the command itself, before it returns
 
 	mu     sync.Mutex
+	light  *light          // of a message that is not recorded yet; nil for any other
+	brief  *markup.Message // the answer to it, kept until the command has ended
+	since  time.Time       // when an answer may have been sent of which nobody knows; zero when none was
+	said   bool            // something was put where the command was asked
+	direct *direct         // what was put first, on its way
 	final  *markup.Message // what Answer said
-	shown  chan struct{}   // closed at the first Progress
+	shown  func()          // called at the first Progress
 	showed bool
 	trace  string
 	calls  int // how many commands it called
@@ -42,8 +50,8 @@ var (
 )
 
 // replyTo makes the reply to a message, whose request is not complete yet.
-func (r *Runtime) replyTo(h hearing, shown chan struct{}) *reply {
-	return &reply{runtime: r, heard: h.Heard, at: h.at, shown: shown, request: commands.Request{
+func (r *Runtime) replyTo(h hearing, shown func()) *reply {
+	return &reply{runtime: r, heard: h.Heard, at: h.at, shown: shown, since: h.since, request: commands.Request{
 		Key: h.Key, Bot: r.cfg.Bot, Text: h.Text, Place: h.Place, Link: h.Link, At: h.At,
 	}}
 }
@@ -71,6 +79,9 @@ func (y *reply) Answer(ctx context.Context, m markup.Message) error {
 
 // Progress puts, then changes, the one progress message, and lets the next command of the place begin.
 func (y *reply) Progress(ctx context.Context, m markup.Message) error {
+	if err := y.last(ctx); err != nil {
+		return err
+	}
 	if err := y.put(ctx, m); err != nil {
 		return err
 	}
@@ -78,7 +89,7 @@ func (y *reply) Progress(ctx context.Context, m markup.Message) error {
 	defer y.mu.Unlock()
 	if !y.showed {
 		y.showed = true
-		close(y.shown)
+		y.shown()
 	}
 	return nil
 }
@@ -88,24 +99,63 @@ func (y *reply) Post(ctx context.Context, key string, to commands.Place, m marku
 	if key == "" {
 		return errors.New("post: a key is needed")
 	}
+	if err := y.last(ctx); err != nil {
+		return err
+	}
 	return y.say(ctx, y.request.Key+"/post/"+key, to, m)
 }
 
 // put records the answer as it stands.
 func (y *reply) put(ctx context.Context, m markup.Message) error {
-	return y.say(ctx, y.request.Key+"/answer", y.request.Place, m)
+	if isBrief(m) && y.keep(m) {
+		return nil
+	}
+	if err := y.last(ctx); err != nil {
+		return err
+	}
+	key := y.request.Key + answerMark
+	if err := y.running(key); err != nil {
+		return err
+	}
+	y.mu.Lock()
+	direct := !y.said && y.since.IsZero() // else there may be something to edit, or to find
+	y.said = true
+	y.mu.Unlock()
+	if !direct {
+		return y.runtime.say(context.WithoutCancel(ctx), key, y.request.Place, payload{Message: m, Since: y.since})
+	}
+	d, err := y.runtime.offer(context.WithoutCancel(ctx), key, y.request.Place, payload{Message: m})
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.direct = d
+	return err
+}
+
+// onItsWay is the answer, when it is on its way to the chat or was brought there at once.
+func (y *reply) onItsWay() *direct {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.direct
 }
 
 // say records a message. It is refused once Run is ending: a command that was
 // interrupted runs again, and must not have said that it failed. A command whose
 // own time is over may still say so.
 func (y *reply) say(ctx context.Context, key string, to commands.Place, m markup.Message) error {
+	if err := y.running(key); err != nil {
+		return err
+	}
+	return y.runtime.Say(context.WithoutCancel(ctx), key, to, m)
+}
+
+// running is an error once Run is ending.
+func (y *reply) running(key string) error {
 	select {
 	case <-y.runtime.stopping:
 		return fmt.Errorf("say %s: %w", key, context.Canceled)
 	default:
+		return nil
 	}
-	return y.runtime.Say(context.WithoutCancel(ctx), key, to, m)
 }
 
 // answered tells whether the command gave its final answer.

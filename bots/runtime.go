@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"platform.dev/platform/commands"
@@ -29,7 +30,7 @@ type Config struct {
 	Directory Directory
 	Policy    Policy
 	// Confirm says what is to be confirmed before it is run; nil: only what is forced.
-	Confirm Confirmations
+	Confirm Confirmer
 	// Questions keeps what waits to be confirmed; nil: what is to be confirmed is refused.
 	Questions Questions
 	Auditor   Auditor           // nil: decisions are kept nowhere
@@ -41,6 +42,9 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 	Log     *slog.Logger     // nil: nothing is logged
 
+	// Marks is how long a message may go unanswered before it is marked as heard. What is answered sooner gets no mark at
+	// all: the answer says it, and each mark is another call. 0: each message is marked, at once and at its end.
+	Marks   time.Duration
 	Stale   time.Duration // a write heard later than this is not run; 0 means five minutes
 	Timeout time.Duration // a command's context ends then; 0 means half an hour
 	Pace    time.Duration // the least time between two messages to one place; 0 means none
@@ -55,11 +59,17 @@ const (
 
 // Runtime is one bot at work. Make it with New, run it once with Run.
 //
-// Every message that is heard is recorded, reads included, before anything is
-// done with it: one commit is the only way in which an answer that was promised
-// (the transport has moved on) is never lost, and the key of the answer, which
-// derives from the message, is the only way in which it is never doubled. A
-// read writes nothing else.
+// A message that is heard is recorded before the transport moves on: one commit
+// is the only way in which an answer that was promised is never lost, and the
+// key of the answer, which derives from the message, is the only way in which it
+// is never doubled. An answer is recorded with the attempt to send it, and closed
+// in one commit with the message that asked.
+//
+// One kind of message is not recorded: over a chat that tells again of what was
+// not acknowledged (Recaller), a read that is open to everybody known is
+// answered before it is acknowledged, when that takes a moment only. Whatever
+// ends the process before, the message is told again, and its answer looked for
+// before it is given.
 //
 // Commands asked in one place begin in the order they were asked, each after the
 // one before it has ended or has shown progress: a command that shows progress
@@ -72,6 +82,7 @@ type Runtime struct {
 	finder  Finder  // nil when the chat cannot look for one
 
 	linker    Linker    // nil when messages have no addresses
+	recaller  Recaller  // nil when the chat does not tell again of what was not acknowledged
 	connector Connector // nil when the chat cannot tell how it is connected
 	rates     *rates
 
@@ -82,13 +93,23 @@ type Runtime struct {
 	wake     chan struct{}
 	stopping chan struct{} // closed when Run begins to end
 
-	marks sync.Mutex // held while a question's mark or its end is put, in this order; taken before puts
-	puts  sync.Mutex // held while a row is put, and while rows are read or an attempt at one is opened; taken before mu
+	marks sync.Mutex // held while a question's mark or its end is put, in this order; taken before mu
+
+	life  context.Context // Run's: what is delivered outlives the command that said it
+	began time.Time       // when Run did
+
+	recalling sync.Mutex
+	recalled  bool // guarded by recalling
 
 	mu     sync.Mutex
 	closed bool
 	queues map[commands.Place][]hearing // commands that wait, by place; an entry means that a worker is there
 	lanes  lanes
+	taking map[string]*light     // messages that are being taken, by key; over a Recaller alone
+	taken  *Recent[string, bool] // keys of those that were
+	slow   *Recent[string, bool] // verbs: whether they took longer than the grace lately
+
+	sendTook atomic.Int64 // nanoseconds that sending an answer took last
 
 	heardAt time.Time // when the chat was last in hearing
 }
@@ -115,6 +136,9 @@ func New(cfg Config) (*Runtime, error) {
 	if cfg.Project == nil {
 		cfg.Project = func(string) (string, bool) { return "", false }
 	}
+	if cfg.Confirm == nil {
+		cfg.Confirm = Confirmations(nil)
+	}
 	cfg.Log = cfg.Log.With("bot", cfg.Bot)
 	cfg.Stale = cmp.Or(cfg.Stale, 5*time.Minute)
 	cfg.Timeout = cmp.Or(cfg.Timeout, 30*time.Minute)
@@ -132,6 +156,11 @@ func New(cfg Config) (*Runtime, error) {
 	r.reactor, _ = cfg.Transport.(Reactor)
 	r.editor, _ = cfg.Transport.(Editor)
 	r.finder, _ = cfg.Transport.(Finder)
+	r.recaller, _ = cfg.Transport.(Recaller)
+	if r.recaller != nil {
+		r.taking, r.taken = map[string]*light{}, NewRecent[string, bool](rememberKeys)
+		r.slow = NewRecent[string, bool](slowVerbs)
+	}
 	r.linker, _ = cfg.Transport.(Linker)
 	r.connector, _ = cfg.Transport.(Connector)
 	return r, nil
@@ -143,6 +172,7 @@ func New(cfg Config) (*Runtime, error) {
 func (r *Runtime) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	r.life, r.began = ctx, r.cfg.Now()
 	// What was attempted is read before commands run again and revise it.
 	err := errors.Join(r.recall(ctx), r.resume(ctx))
 	if err == nil {

@@ -83,14 +83,16 @@ type world struct {
 	store  *botstest.Store
 	router bots.Commands
 	config func(*bots.Config)
+	// repeated makes the chat one that tells again of what was not acknowledged, and messages marked only after a moment.
+	repeated bool
 }
 
 func newWorld(t *testing.T, cmds ...commands.Command) *world {
 	return &world{t: t, chat: botstest.NewChat(nil), store: botstest.NewStore(), router: registry(t, cmds...)}
 }
 
-// start begins a process; the returned function ends it and waits for its end.
-func (w *world) start(life *botstest.Mortal) (stop func()) {
+// runtime makes a process, which is not begun.
+func (w *world) runtime(life *botstest.Mortal) *bots.Runtime {
 	w.t.Helper()
 	var storage interface {
 		botstest.Storage
@@ -105,11 +107,21 @@ func (w *world) start(life *botstest.Mortal) (stop func()) {
 		Project: func(stream string) (string, bool) { return stream, stream == "shop" },
 		Log:     slog.New(slog.NewTextHandler(w.t.Output(), nil)),
 	}
+	if w.repeated {
+		cfg.Transport, cfg.Marks = w.chat.ConnectRepeated("platform", life), 500*time.Millisecond
+	}
 	if w.config != nil {
 		w.config(&cfg)
 	}
 	r, err := bots.New(cfg)
 	require.NoError(w.t, err)
+	return r
+}
+
+// start begins a process; the returned function ends it and waits for its end.
+func (w *world) start(life *botstest.Mortal) (stop func()) {
+	w.t.Helper()
+	r := w.runtime(life)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()

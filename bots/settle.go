@@ -123,19 +123,26 @@ func (r *Runtime) follow(ctx context.Context, y *reply, q question, v verdict, o
 	if err := r.decided(ctx, y, Decision{Kind: kinds[q.outcome], Actions: v.call.Actions(), Question: q.id}); err != nil {
 		return "", err
 	}
+	var then anew
+	if q.outcome == settledChanged && v.run {
+		if then, err = r.planAnew(ctx, q, v.call, orig); err != nil {
+			return "", err
+		}
+		q.now = then.plan
+	}
 	if err := r.Say(context.WithoutCancel(ctx), q.id, q.Heard.Place, q.settled(y.request.Who.Name)); err != nil {
 		return "", err
 	}
 	switch {
-	case q.outcome == settledYes && !v.run: // since it was confirmed, who asked for it may no more
+	case q.outcome != settledNo && !v.run: // since it was answered, who asked for it may no more
 		if v.message != nil {
 			err = orig.put(ctx, *v.message)
 		}
 		return v.outcome, errors.Join(err, r.markEnd(ctx, q, v.outcome))
 	case q.outcome == settledYes:
 		return r.proceed(ctx, q, v.call, orig)
-	case q.outcome == settledChanged && v.run:
-		return r.askAnew(ctx, q, v.call, orig)
+	case q.outcome == settledChanged:
+		return r.askAnew(ctx, q, then, orig)
 	default:
 		return ReactionDone, r.markEnd(ctx, q, ReactionRefused)
 	}
@@ -153,29 +160,48 @@ func (r *Runtime) proceed(ctx context.Context, q question, call commands.Call, o
 	return outcome, r.markEnd(ctx, q, outcome)
 }
 
-// askAnew asks about the plan as it is now, under another code.
-func (r *Runtime) askAnew(ctx context.Context, q question, call commands.Call, orig *reply) (outcome string, err error) {
+// anew is what is to be done about a question whose plan no longer holds.
+type anew struct {
+	plan    *commands.Plan // what would be done now; nil where that is refused
+	next    *question      // which asks about it; nil where there is nothing to ask
+	refusal error
+}
+
+// planAnew plans again what was asked about, and records the question about it,
+// under another code. Repeated, it finds what it recorded.
+func (r *Runtime) planAnew(ctx context.Context, q question, call commands.Call, orig *reply) (anew, error) {
 	next, known, err := r.byKey(ctx, q.Heard.Key, q.At)
 	if err != nil {
+		return anew{}, err
+	}
+	if known && next.Turn > q.Turn {
+		return anew{plan: &next.Plan, next: &next}, nil
+	}
+	plan, err := r.plan(ctx, call, orig)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return anew{}, ctx.Err()
+	case err != nil:
+		return anew{refusal: err}, nil //nolint:nilerr // a refusal is what there is to tell
+	case plan.Fingerprint == "":
+		return anew{plan: &plan}, nil
+	}
+	next = newQuestion(hearing{Heard: q.Heard, at: q.At}, q.Turn+1, plan, q.Need, orig.request.Who, r.cfg.Now())
+	return anew{plan: &plan, next: &next}, r.record(ctx, next)
+}
+
+// askAnew asks about the plan as it is now, or tells why there is nothing to ask.
+func (r *Runtime) askAnew(ctx context.Context, q question, then anew, orig *reply) (outcome string, err error) {
+	switch {
+	case then.next != nil:
+		return ReactionRefused, r.show(ctx, *then.next)
+	case then.plan != nil:
+		return ReactionRefused, errors.Join(orig.put(ctx, then.plan.Message), r.markEnd(ctx, q, ReactionDone))
+	}
+	if outcome, err = r.unplanned(ctx, hearing{Heard: q.Heard, at: q.At}, orig, then.refusal); err != nil {
 		return "", err
 	}
-	if !known || next.Turn <= q.Turn {
-		plan, err := r.plan(ctx, call, orig)
-		if err != nil {
-			if outcome, err = r.unplanned(ctx, hearing{Heard: q.Heard, at: q.At}, orig, err); err != nil {
-				return "", err
-			}
-			return outcome, r.markEnd(ctx, q, outcome)
-		}
-		if plan.Fingerprint == "" {
-			return ReactionRefused, errors.Join(orig.put(ctx, plan.Message), r.markEnd(ctx, q, ReactionDone))
-		}
-		next = newQuestion(hearing{Heard: q.Heard, at: q.At}, q.Turn+1, plan, q.Need, orig.request.Who, r.cfg.Now())
-		if err := r.record(ctx, next); err != nil {
-			return "", err
-		}
-	}
-	return ReactionRefused, r.show(ctx, next)
+	return outcome, r.markEnd(ctx, q, outcome)
 }
 
 // markEnd puts the outcome on the message that asked.

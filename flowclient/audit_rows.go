@@ -57,6 +57,7 @@ var audited = []auditRow{
 	{kind: EventReviewFailed, entry: "review", tell: tellReview(AuditFailed, "could not be made")},
 	{kind: EventReviewDestroyed, entry: "review", tell: tellReview(AuditDone, "was removed")},
 
+	{kind: EventAutoOpened, why: "nothing is decided by it: what moves then has its intent's entry, what else keeps the rest its own"},
 	{kind: EventPromoted, why: "its intent makes the entry"},
 	{kind: EventRolledBack, why: "its intent makes the entry"},
 	{kind: EventScaffolded, why: "its intent makes the entry"},
@@ -205,7 +206,7 @@ func tellExternal(body, _ json.RawMessage) (told, error) {
 	return tellEvent(body, func(e ExternalEvent) told {
 		sentence := fmt.Sprintf("%s was pinned to %s past the controller", e.Binding, release{Name: e.To, Commit: e.ToCommit}.label())
 		if e.From != "" {
-			sentence += "; it had been put at " + e.From
+			sentence += "; it had been put at " + release{Name: e.From, Commit: e.FromCommit}.label()
 		}
 		return told{result: AuditDone, sentence: sentence + "."}
 	})

@@ -12,6 +12,7 @@ type passPlan struct {
 	Move     movePlan            // what moves; nothing when Move.Moves is empty
 	Standing []ComponentStanding // of what staging and production differ in, in the order of the snapshot
 	Episodes []Episode           // that last from now on
+	Opened   []Event             // of the episodes that end because the window opened
 	Backoffs []Backoff           // that begin now
 	Wake     *time.Time          // the first instant after now at which a failing gate may pass by time alone
 	Asks     bool                // a page kept something: nothing tells when it answers, so it is asked again
@@ -92,6 +93,7 @@ func planPass(s snapshot, now time.Time) passPlan {
 		}
 	}
 	d.set(j)
+	d.opened()
 	d.wake()
 	return d.done()
 }
@@ -173,7 +175,7 @@ func (d *deciding) move(j judgement) {
 	project := d.Project.Metadata.Name
 	r := Promotion{Project: project, Origin: Origin{Who: Automatic}}
 	plan := newPlan(d.snapshot, r, d.now)
-	plan.Automatic, plan.Note = true, note(j.Eligible, j)
+	plan.Automatic = true
 	var last []string // intents
 	for _, f := range d.Components {
 		if !slices.ContainsFunc(j.Eligible, func(c candidate) bool { return c.Component == f.Name }) {
@@ -183,6 +185,7 @@ func (d *deciding) move(j judgement) {
 		plan.Moves, last = append(plan.Moves, m), append(last, f.Production.annotation(AnnotationIntent))
 		d.stand(f.Name, keeping{standing: StandWaiting}, Verdict{Sentence: fmt.Sprintf("nothing keeps %s %s: it moves now.", f.Name, m.Outcome.label())})
 	}
+	plan.Note = note(d.snapshot, j.Eligible, j, plan.Moves)
 	// The same move at the same instant is the same decision, unless something moved between.
 	plan.Origin.Key = fmt.Sprintf("auto/%s/%s/%s", project, d.now.Format(time.RFC3339Nano), digest([]any{plan.Moves, last})[:8])
 	d.plan.Move = plan

@@ -89,7 +89,11 @@ func (d *deciding) fingerprint(set []kept) string {
 		// Until when it is closed: as long as nobody changes window or freezes, that stays.
 		numbers = []any{d.annotation(AnnotationProductionWindow), set[0].Flips}
 	}
-	return digest([]any{releases, set[0].Gate, numbers})
+	mark := digest([]any{releases, set[0].Gate, numbers})
+	if set[0].standing == StandBroken {
+		mark = brokenPrint + mark
+	}
+	return mark
 }
 
 // digest is a short name for values that encode alike.

@@ -29,11 +29,12 @@ func (c *Controller) decideDue(ctx context.Context, listed bool) error {
 	}
 	var all sync.WaitGroup
 	failed := make([]error, len(due))
+	memory := &recollections{c: c}
 	next := make(chan int)
 	for range min(deciders, len(due)) {
 		all.Go(func() {
 			for i := range next {
-				failed[i] = c.decideOne(ctx, due[i])
+				failed[i] = c.decideOne(ctx, due[i], memory)
 			}
 		})
 	}
@@ -46,10 +47,10 @@ func (c *Controller) decideDue(ctx context.Context, listed bool) error {
 }
 
 // decideOne looks at a project and keeps how it stood.
-func (c *Controller) decideOne(ctx context.Context, project string) error {
+func (c *Controller) decideOne(ctx context.Context, project string, memory *recollections) error {
 	within, cancel := context.WithTimeoutCause(ctx, decisionPatience, fmt.Errorf("not decided within %s", decisionPatience))
 	defer cancel()
-	s, asks, err := c.passProject(within, project)
+	s, asks, err := c.passProject(within, project, memory)
 	if IsNotFound(err) {
 		if err = c.forgetProject(within, project); err == nil {
 			c.table.remove(project)
@@ -78,7 +79,7 @@ func (c *Controller) decideOne(ctx context.Context, project string) error {
 // passProject is the automatic pass over one project, in its turn: what is
 // begun is finished first, then it is decided anew, and what is to move is
 // moved as any promotion is.
-func (c *Controller) passProject(ctx context.Context, project string) (s stood, asks bool, err error) {
+func (c *Controller) passProject(ctx context.Context, project string, memory *recollections) (s stood, asks bool, err error) {
 	if c.deps.Standings == nil {
 		return s, false, nil
 	}
@@ -91,7 +92,7 @@ func (c *Controller) passProject(ctx context.Context, project string) (s stood, 
 	if err := c.resolve(ctx, subject); err != nil {
 		return s, false, err
 	}
-	inputs, err := c.passInputs(ctx, project)
+	inputs, err := c.passInputs(ctx, project, memory)
 	var none *Refusal
 	if errors.As(err, &none) { // it has no components
 		return s, false, c.forgetProject(ctx, project)
@@ -99,7 +100,14 @@ func (c *Controller) passProject(ctx context.Context, project string) (s stood, 
 	if err != nil {
 		return s, false, err
 	}
-	plan := planPass(inputs, c.deps.Now())
+	now := c.deps.Now()
+	plan := planPass(inputs, now)
+	if len(plan.Move.Moves) > 0 { // what moves besides the code is looked for only then
+		if err := c.compareForward(ctx, &inputs); err != nil {
+			return s, false, err
+		}
+		plan = planPass(inputs, now)
+	}
 	if s.inputs, err = c.remember(ctx, inputs, plan); err != nil {
 		return s, false, err
 	}
@@ -118,8 +126,8 @@ func (c *Controller) passProject(ctx context.Context, project string) (s stood, 
 
 // passInputs reads what the automatic pass decides on; a *Refusal when there
 // are no components.
-func (c *Controller) passInputs(ctx context.Context, project string) (snapshot, error) {
-	s, err := c.snapshot(ctx, project, "")
+func (c *Controller) passInputs(ctx context.Context, project string, memory *recollections) (snapshot, error) {
+	s, err := c.snapshotWith(ctx, project, "", memory.read)
 	if err != nil {
 		return s, err
 	}
@@ -180,13 +188,16 @@ func (c *Controller) remember(ctx context.Context, s snapshot, plan passPlan) (s
 	s.Components = slices.DeleteFunc(slices.Clone(s.Components), func(f componentFacts) bool {
 		return f.Staging.spec.ReleaseName == "" || f.unchanged()
 	})
+	for i := range s.Components {
+		s.Components[i].objects = nil // kept for as long as the project stands so
+	}
 	same := slices.EqualFunc(s.Episodes, plan.Episodes, func(a, b Episode) bool {
 		return a.Subject == b.Subject && a.Cause == b.Cause && a.Fingerprint == b.Fingerprint
 	})
-	if same && len(plan.Backoffs) == 0 {
+	if same && len(plan.Backoffs) == 0 && len(plan.Opened) == 0 {
 		return s, nil
 	}
-	last, err := c.deps.Standings.Stand(ctx, s.Project.Metadata.Name, plan.Episodes, plan.Backoffs, c.deps.Now())
+	last, err := c.deps.Standings.Stand(ctx, s.Project.Metadata.Name, plan.Episodes, plan.Backoffs, c.deps.Now(), plan.Opened...)
 	if err != nil {
 		return s, err
 	}
@@ -198,7 +209,7 @@ func (c *Controller) remember(ctx context.Context, s snapshot, plan passPlan) (s
 			}
 		}
 	}
-	if slices.ContainsFunc(plan.Episodes, func(e Episode) bool { return e.Event != nil }) {
+	if len(plan.Opened) > 0 || slices.ContainsFunc(plan.Episodes, func(e Episode) bool { return e.Event != nil }) {
 		c.deps.Noted()
 	}
 	return s, nil

@@ -36,7 +36,7 @@ func (s snapshot) stood(p passPlan) snapshot {
 }
 
 func bytesOf(t *rapid.T, p passPlan) string {
-	raw, err := json.Marshal([]any{p.Move, p.Standing, p.Episodes, p.Backoffs, p.Wake, p.Asks})
+	raw, err := json.Marshal([]any{p.Move, p.Standing, p.Episodes, p.Opened, p.Backoffs, p.Wake, p.Asks})
 	require.NoError(t, err)
 	for _, e := range p.Episodes {
 		if e.Event != nil {

@@ -172,21 +172,21 @@ func releaseOf(o Object) (release, error) {
 	}, nil
 }
 
-// readReleases lists a component's releases by name.
-func (c *Controller) readReleases(ctx context.Context, component string) (map[string]release, error) {
+// readReleases lists a component's releases by name, as the rules see them and as they are.
+func (c *Controller) readReleases(ctx context.Context, component string) (releases map[string]release, listed map[string]Object, err error) {
 	objects, err := c.deps.ControlPlane.List(ctx, KindComponentRelease, Filter{Component: component})
 	if err != nil {
-		return nil, fmt.Errorf("releases of %s: %w", component, err)
+		return nil, nil, fmt.Errorf("releases of %s: %w", component, err)
 	}
-	releases := make(map[string]release, len(objects))
+	releases, listed = make(map[string]release, len(objects)), make(map[string]Object, len(objects))
 	for _, o := range objects {
 		r, err := releaseOf(o)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if r.Of == component {
-			releases[r.Name] = r
+			releases[r.Name], listed[r.Name] = r, o
 		}
 	}
-	return releases, nil
+	return releases, listed, nil
 }

@@ -133,6 +133,10 @@ func (c *Controller) notice(ctx context.Context, o Object) error {
 	if o.Metadata.Labels[LabelForkOf] != "" {
 		return nil // what a review environment came to is told as such
 	}
+	if kept := c.deps.Settings.KeepHistory; kept > 0 && b.CompletedAt != nil && c.deps.Now().Sub(*b.CompletedAt) > kept {
+		c.noticed[b.Run] = b.Phase // it was noted once, and that was forgotten
+		return nil
+	}
 	body, retry := c.describe(ctx, b)
 	if retry != nil {
 		return fmt.Errorf("notice %s: %w", b.Run, retry)

@@ -114,10 +114,13 @@ func (r room) balance(resource string, set []candidate) balance {
 	if resource == Memory {
 		b.margin = r.margin
 	}
+	left := minus(b.hard-b.used, b.margin)
 	for _, c := range set {
-		b.needs = plus(b.needs, c.Need.asks(resource))
+		asked := c.Need.asks(resource)
+		b.needs = plus(b.needs, asked)
+		left = minus(left, asked) // a sum beyond an int64 is still too much: the sum itself would stop there, and fit
 	}
-	b.short = minus(plus(b.needs, b.margin), b.hard-b.used)
+	b.short = minus(0, left)
 	return b
 }
 

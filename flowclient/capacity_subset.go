@@ -32,11 +32,12 @@ func (r room) shares(set []candidate) (s shares) {
 // fits tells whether the chosen components could move by themselves.
 func (s shares) fits(chosen []int) bool {
 	for at, free := range s.free {
-		needs := int64(0)
+		asked, left := false, free
 		for _, i := range chosen {
-			needs = plus(needs, s.asks[i][at])
+			asked = asked || s.asks[i][at] > 0
+			left = minus(left, s.asks[i][at])
 		}
-		if needs > 0 && needs > free {
+		if asked && left < 0 {
 			return false
 		}
 	}

@@ -286,3 +286,20 @@ func TestTheArithmeticThatIsShownIsTheOneThatWasDone(t *testing.T) {
 		}
 	})
 }
+
+func TestASumBeyondAnInt64FitsNowhere(t *testing.T) {
+	asking := func(component string, each int64) candidate {
+		return candidate{Component: component, Need: need{First: true, Replicas: 1, Each: Quantities{Memory: each}}}
+	}
+	for name, q := range map[string]question{
+		"one and the margin": {Margin: math.MaxInt64, Set: []candidate{asking("a", 1)}},
+		"two":                {Set: []candidate{asking("a", math.MaxInt64), asking("b", 1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q.Project, q.Cell = "shop", &Quota{Namespace: "dp", Hard: Quantities{Memory: math.MaxInt64}}
+			v := capacityGate(q, friday)
+			assert.False(t, v.Pass, v.Sentence)
+			assert.NotContains(t, v.Numbers["fits"], ",")
+		})
+	}
+}

@@ -68,6 +68,9 @@ type Settings struct {
 	// CapacityMargin is the memory that capacity keeps free on top of every surge, in bytes; default 307Mi.
 	CapacityMargin int64
 	AllowSkipSoak  bool // a person may skip soak and URL check, with a reason
+	// KeepHistory is how long events are kept; 0: for ever. A build that ended before that is not looked at
+	// again, though the control plane still has its run.
+	KeepHistory time.Duration
 	// Watched says that Changed is called for every write to the control plane, so that
 	// it need not be listed at each pass.
 	Watched bool
@@ -105,6 +108,7 @@ type Controller struct {
 	wake    chan struct{}
 	dirty   dirtySet
 	reviews atomic.Bool // something of a review environment changed since the last pass
+	around  atomic.Bool // something that pull requests and their environments follow from did since the last full look at them
 
 	pass     sync.Mutex        // held during a pass
 	noticed  map[string]string // run -> phase already noted; guarded by pass
@@ -116,6 +120,7 @@ type Controller struct {
 	seed  maphash.Seed // of the sums in table
 
 	changes atomic.Uint64 // see Generation
+	recalls atomic.Uint64 // goes up after a lock, a freeze or a hold was recorded; see recollections
 
 	status     sync.Mutex
 	started    time.Time  // since when Run is at work; zero before

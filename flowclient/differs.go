@@ -7,40 +7,82 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// compare adds what a rollback leaves as it is, although it changed between
+// compareBack adds what a rollback leaves as it is, although it changed between
 // the release that production would return to and the one that it runs: the
 // component type, the resources that the component uses, and the project's.
-func (c *Controller) compare(ctx context.Context, s *snapshot) error {
-	var resources []Object
+func (c *Controller) compareBack(ctx context.Context, s *snapshot) error {
+	resources := sync.OnceValues(func() ([]Object, error) { return c.resourcesOf(ctx, s.Project.Metadata.Name) })
 	for i := range s.Components {
 		f := &s.Components[i]
-		back := f.Production.annotation(AnnotationDisplaced)
-		if back == "" {
-			continue
-		}
-		older, err := c.deps.ControlPlane.Get(ctx, KindComponentRelease, back)
-		if IsNotFound(err) {
-			continue // the decision says so
-		}
-		if err != nil {
-			return err
-		}
-		newer, err := c.deps.ControlPlane.Get(ctx, KindComponentRelease, f.Production.spec.ReleaseName)
-		if err != nil && !IsNotFound(err) {
-			return err
-		}
-		if resources == nil {
-			if resources, err = c.resourcesOf(ctx, s.Project.Metadata.Name); err != nil {
-				return err
-			}
-		}
-		if f.Differs, err = differs(older, newer, resources); err != nil {
+		if err := c.compare(ctx, f, f.Production.annotation(AnnotationDisplaced), f.Production.spec.ReleaseName, resources); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// compareForward adds what a promotion changes besides the code, and what a
+// rollback after it would therefore leave: the component type, the resources
+// that the component uses, and those of the project that production has none
+// of yet. What production runs nothing of is new as a whole, and is no change.
+func (c *Controller) compareForward(ctx context.Context, s *snapshot) error {
+	resources := sync.OnceValues(func() ([]Object, error) { return c.resourcesToBind(ctx, s.Project.Metadata.Name) })
+	for i := range s.Components {
+		f := &s.Components[i]
+		from, to := f.Production.spec.ReleaseName, f.Staging.spec.ReleaseName
+		if _, known := f.Releases[to]; !known || from == to {
+			continue
+		}
+		if err := c.compare(ctx, f, from, to, resources); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare adds what changed from an older release of a component to a newer
+// one. An older one that is gone tells nothing: the decision says so.
+func (c *Controller) compare(ctx context.Context, f *componentFacts, from, to string, resources func() ([]Object, error)) error {
+	if from == "" {
+		return nil
+	}
+	older, err := c.release(ctx, f, from)
+	if IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	newer, err := c.release(ctx, f, to)
+	if err != nil && !IsNotFound(err) {
+		return err
+	}
+	there, err := resources()
+	if err == nil {
+		f.Differs, err = differs(older, newer, there)
+	}
+	return err
+}
+
+// resourcesToBind lists the resources that a promotion would bind in production.
+func (c *Controller) resourcesToBind(ctx context.Context, project string) ([]Object, error) {
+	all, err := c.resourcesOf(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	unbound := []Object{}
+	for _, o := range all {
+		_, err := c.deps.ControlPlane.Get(ctx, KindResourceReleaseBinding, bindingName(o.Metadata.Name, Production))
+		if IsNotFound(err) {
+			unbound = append(unbound, o)
+		} else if err != nil {
+			return nil, fmt.Errorf("resources of %s: %w", project, err)
+		}
+	}
+	return unbound, nil
 }
 
 // resourcesOf lists the resources that a project owns.
@@ -134,15 +176,38 @@ func codeOnly(s snapshot) string {
 		if len(f.Differs) == 0 {
 			continue
 		}
-		back, runs := f.Production.annotation(AnnotationDisplaced), f.Production.spec.ReleaseName
-		from, known := f.Releases[runs]
-		if !known {
-			from = release{Name: runs}
-		}
-		parts = append(parts, fmt.Sprintf("of %s between %s and %s: %s", f.Name, f.Releases[back].label(), from.label(), listOf(f.Differs)))
+		parts = append(parts, f.changed(f.Production.annotation(AnnotationDisplaced), f.Production.spec.ReleaseName))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("A rollback moves code only. What else changed stays as it is: %s. Check that the older code can work with it.", strings.Join(parts, "; "))
+}
+
+// moreThanCode warns of what a promotion changes besides the code; "" when it
+// changes nothing else.
+func moreThanCode(s snapshot, moves []aMove) string {
+	var parts []string
+	for _, f := range s.Components {
+		moving := slices.ContainsFunc(moves, func(m aMove) bool { return m.moves() && m.Outcome.Component == f.Name })
+		if moving && len(f.Differs) > 0 {
+			parts = append(parts, f.changed(f.Production.spec.ReleaseName, f.Staging.spec.ReleaseName))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("More than code changes: %s. A rollback would not take that back; check that the older code could work with it.", strings.Join(parts, "; "))
+}
+
+// changed says what besides the code changed between two releases of a component.
+func (f componentFacts) changed(from, to string) string {
+	label := func(name string) string {
+		r, known := f.Releases[name]
+		if !known {
+			r = release{Name: name}
+		}
+		return r.label()
+	}
+	return fmt.Sprintf("of %s between %s and %s: %s", f.Name, label(from), label(to), listOf(f.Differs))
 }

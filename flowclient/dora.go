@@ -11,6 +11,8 @@ const (
 	DefaultDoraDays = 30
 	MaxDoraDays     = 365
 	maxDora         = 50_000 // builds and moves that one report reads
+	// HistoryNeeded is how long events have to be kept for the longest DoraReport.
+	HistoryNeeded = MaxDoraDays*24*time.Hour + doraLookback
 	// doraLookback is how long before the period builds and promotions are read: a
 	// change that was built earlier than that is counted as unmeasured.
 	doraLookback = 90 * 24 * time.Hour

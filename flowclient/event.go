@@ -19,6 +19,7 @@ const (
 	EventFreezeSet      = "freeze.set"
 	EventFreezeCleared  = "freeze.cleared"
 	EventAutoParked     = "auto.parked"        // only the window keeps a set; see AutoEvent
+	EventAutoOpened     = "auto.opened"        // the window opened for what was parked by it; see AutoEvent
 	EventAutoRefused    = "auto.refused"       // a set does not fit its cell
 	EventAutoLeftOut    = "auto.left-out"      // a component is locked
 	EventAutoLeftAlone  = "auto.left-alone"    // a component's staging page does not answer
@@ -70,7 +71,9 @@ type MoveEvent struct {
 }
 
 // AutoEvent is the body of the events auto.*: what the automatic pass leaves
-// where it is, told when that begins.
+// where it is, told when that begins. Of auto.opened it is what was parked, as
+// it is decided once the window is open: Moves tells of each component whether
+// it is promoted, or what else keeps it, and Flips is when the window closes.
 type AutoEvent struct {
 	Set      []string           `json:"set"`             // components
 	Cause    string             `json:"cause"`           // the gate, or the annotation that cannot be read
@@ -84,25 +87,28 @@ type AutoEvent struct {
 // ExternalEvent is the body of promotion.external: a production binding names
 // a release that no intent of the controller put there.
 type ExternalEvent struct {
-	Binding  string    `json:"binding"`
-	From     string    `json:"from,omitempty"` // what the controller had put there last, where that is known
-	To       string    `json:"to"`
-	ToCommit string    `json:"toCommit,omitempty"`
-	By       string    `json:"by,omitempty"` // what promoted-by says, which may be of an earlier pin
-	At       time.Time `json:"at"`           // when it was first seen
+	Binding    string    `json:"binding"`
+	From       string    `json:"from,omitempty"`       // what the controller had put there last, where that is known
+	FromCommit string    `json:"fromCommit,omitempty"` // of what it had put there, where that is known
+	To         string    `json:"to"`
+	ToCommit   string    `json:"toCommit,omitempty"`
+	By         string    `json:"by,omitempty"` // what promoted-by says, which may be of an earlier pin
+	At         time.Time `json:"at"`           // when it was first seen
 }
 
 // LockEvent is the body of lock.set and lock.cleared.
 type LockEvent struct {
 	Who   string `json:"who"`
-	Link  string `json:"link,omitempty"` // the message that asked
+	Link  string `json:"link,omitempty"`  // the message that asked
+	Trace string `json:"trace,omitempty"` // the traceparent of the request
 	Locks []Lock `json:"locks"`
 }
 
 // FreezeEvent is the body of freeze.set and freeze.cleared. A freeze of every project has an event of no project.
 type FreezeEvent struct {
-	Who    string `json:"who"`            // who set it, or cleared it
-	Link   string `json:"link,omitempty"` // the message that asked
+	Who    string `json:"who"`             // who set it, or cleared it
+	Link   string `json:"link,omitempty"`  // the message that asked
+	Trace  string `json:"trace,omitempty"` // the traceparent of the request
 	Freeze Freeze `json:"freeze"`
 }
 

@@ -14,6 +14,8 @@ type History interface {
 	IntentsOf(ctx context.Context, project string, limit int) ([]Intent, error)
 	// IntentsTraced lists the intents that were asked for in a trace, oldest first.
 	IntentsTraced(ctx context.Context, traceID string) ([]Intent, error)
+	// EventsTraced lists the newest events whose request came in a trace, oldest first, at most limit.
+	EventsTraced(ctx context.Context, traceID string, limit int) ([]Event, error)
 	// EventsOf lists the newest events about a project, oldest first, at most limit.
 	EventsOf(ctx context.Context, project string, limit int) ([]Event, error)
 	// Intent is the intent with the id; *NotFound.
@@ -109,8 +111,8 @@ func (c *Controller) EvidenceOfBinding(ctx context.Context, name string) (Eviden
 	return q.close(ctx, b.spec.Owner.ProjectName, about)
 }
 
-// EvidenceOfFlow is what is known about a trace: the requests made in it, the
-// commits they made, and what became of those; of a trace that a build or a
+// EvidenceOfFlow is what is known about a trace: the requests made in it, those
+// that were refused and the locks among them, the commits they made, and what became of those; of a trace that a build or a
 // walkthrough has to itself, the commits that were built. *NotFound when nothing is.
 func (c *Controller) EvidenceOfFlow(ctx context.Context, traceID string) (Evidence, error) {
 	if !traceIDForm.MatchString(traceID) {
@@ -130,17 +132,24 @@ func (c *Controller) EvidenceOfFlow(ctx context.Context, traceID string) (Eviden
 			return Evidence{}, err
 		}
 	}
-	if len(intents)+len(shas) == 0 {
+	about := subjects{}
+	if about.events, err = c.deps.History.EventsTraced(ctx, traceID, maxEvidence); err != nil {
+		return Evidence{}, err
+	}
+	if len(intents)+len(shas)+len(about.events) == 0 {
 		if shas, err = q.builtIn(ctx, traceID); err != nil {
 			return Evidence{}, err
 		}
 	}
-	if len(intents)+len(shas) == 0 {
+	if len(intents)+len(shas)+len(about.events) == 0 {
 		return Evidence{}, &NotFound{Kind: "trace", Name: traceID}
 	}
 	q.evidence.Traces = []string{traceID}
-	about := subjects{commits: shas}
+	about.commits = shas
 	projects := map[string]bool{}
+	for _, e := range about.events {
+		projects[e.Project] = true
+	}
 	for _, in := range intents {
 		about.intents = append(about.intents, in.ID)
 		projects[projectOf(in)] = true

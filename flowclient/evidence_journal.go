@@ -13,6 +13,7 @@ type subjects struct {
 	components []string
 	runs       []string
 	intents    []string // ids
+	events     []Event  // of requests made in the trace that is asked about
 	moves      bool     // every promotion and rollback of the components counts
 }
 
@@ -109,10 +110,17 @@ func (q *inquiry) happened(ctx context.Context, project string, about subjects) 
 	if err != nil {
 		return err
 	}
+	traced := map[string]bool{}
+	for _, event := range about.events {
+		traced[event.Key] = event.Project == project
+		if event.Project == project && !slices.ContainsFunc(events, func(other Event) bool { return other.Key == event.Key }) {
+			events = append(events, event) // older than the newest that were read
+		}
+	}
 	var refusals []Event
 	for _, event := range events {
 		if !slices.Contains(refusalKinds, event.Kind) {
-			if about.mentions(event.Key, string(event.Body)) {
+			if traced[event.Key] || about.mentions(event.Key, string(event.Body)) {
 				e.Events, e.Links = append(e.Events, event), append(e.Links, pullLink(event))
 			}
 			continue
@@ -121,7 +129,7 @@ func (q *inquiry) happened(ctx context.Context, project string, about subjects) 
 		if err != nil {
 			return err
 		}
-		if ok {
+		if ok || traced[event.Key] {
 			refusals = append(refusals, event)
 		}
 	}

@@ -58,31 +58,31 @@ func (b binding) changedAfter(at time.Time) bool {
 
 // ownPin tells whether the release is one that the intent of the binding's
 // annotation pinned, else which one that was.
-func (c *Controller) ownPin(ctx context.Context, b binding, as pinned) (own bool, from string, err error) {
+func (c *Controller) ownPin(ctx context.Context, b binding, as pinned) (own bool, from release, err error) {
 	if as.intent == "" {
-		return false, "", nil
+		return false, release{}, nil
 	}
 	in, err := c.deps.History.Intent(ctx, as.intent)
 	if IsNotFound(err) || err == nil && in.Kind != kindPromote && in.Kind != kindRollback {
-		return false, "", nil
+		return false, release{}, nil
 	}
 	if err != nil {
-		return false, "", err
+		return false, release{}, err
 	}
 	var plan movePlan
 	if err := json.Unmarshal(in.Body, &plan); err != nil {
-		return false, "", fmt.Errorf("plan of %s: %w", in.ID, err)
+		return false, release{}, fmt.Errorf("plan of %s: %w", in.ID, err)
 	}
 	for _, m := range plan.Moves {
 		if m.moves() && bindingName(m.Outcome.Component, Production) == b.Metadata.Name {
-			return m.Outcome.To == as.release, m.Outcome.To, nil
+			return m.Outcome.To == as.release, release{Name: m.Outcome.To, Commit: m.Outcome.ToCommit}, nil
 		}
 	}
-	return false, "", nil
+	return false, release{}, nil
 }
 
-func (c *Controller) noteExternal(ctx context.Context, b binding, from string, since time.Time) error {
-	body := ExternalEvent{Binding: b.Metadata.Name, From: from, To: b.spec.ReleaseName, By: b.annotation(AnnotationPromotedBy), At: since}
+func (c *Controller) noteExternal(ctx context.Context, b binding, from release, since time.Time) error {
+	body := ExternalEvent{Binding: b.Metadata.Name, From: from.Name, FromCommit: from.Commit, To: b.spec.ReleaseName, By: b.annotation(AnnotationPromotedBy), At: since}
 	o, err := c.deps.ControlPlane.Get(ctx, KindComponentRelease, body.To)
 	if err != nil && !IsNotFound(err) {
 		return err

@@ -52,7 +52,7 @@ type Promoter interface {
 	Promote(ctx context.Context, r Promotion) (Outcome, error)
 	// Rollback moves production back to what the last promotion displaced; *Refusal without a record of it.
 	Rollback(ctx context.Context, r Promotion) (Outcome, error)
-	// Undo takes back the newest promotion of a project that was asked for through the same door, in every component that it moved; a *Refusal says what is different since.
+	// Undo takes back the newest promotion of a project that was asked for through the same door, in every component that it moved, or (DryRun) tells what it would; a *Refusal says what is different since.
 	Undo(ctx context.Context, r UndoRequest) (Outcome, error)
 }
 
@@ -127,7 +127,8 @@ const (
 type Outcome struct {
 	Project    string             `json:"project"`
 	Components []ComponentOutcome `json:"components"`
-	Note       string             `json:"note,omitempty"` // what a person should know besides
+	Note       string             `json:"note,omitempty"`   // what a person should know besides
+	Undoes     *Undone            `json:"undoes,omitempty"` // of an undo: the promotion that it takes back
 }
 
 // Complete tells whether every component was moved or needed no move (status 200, else 207).

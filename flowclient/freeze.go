@@ -117,7 +117,7 @@ func (c *Controller) SetFreeze(ctx context.Context, r FreezeRequest) (Freeze, er
 	if err != nil {
 		return Freeze{}, err
 	}
-	told := &freezeEvents{key: key, kind: EventFreezeSet, who: f.Who, link: r.Origin.Link, at: f.At, walkthrough: walkthrough}
+	told := &freezeEvents{key: key, kind: EventFreezeSet, who: f.Who, link: r.Origin.Link, trace: r.Origin.Trace, at: f.At, walkthrough: walkthrough}
 	recorded, fresh, err := c.deps.Freezes.SetFreeze(ctx, key, f, told.of)
 	if err = errors.Join(err, told.failed); fresh {
 		c.frozen(f.Project)
@@ -143,7 +143,7 @@ func (c *Controller) ClearFreeze(ctx context.Context, r FreezeRequest) (Freeze, 
 	if err != nil {
 		return Freeze{}, err
 	}
-	told := &freezeEvents{key: "freeze/" + r.Origin.Key + "/cleared", kind: EventFreezeCleared, who: r.Origin.Who, link: r.Origin.Link, at: now, walkthrough: walkthrough}
+	told := &freezeEvents{key: "freeze/" + r.Origin.Key + "/cleared", kind: EventFreezeCleared, who: r.Origin.Who, link: r.Origin.Link, trace: r.Origin.Trace, at: now, walkthrough: walkthrough}
 	cleared, found, err := c.deps.Freezes.ClearFreeze(ctx, told.key, r.ID, r.Origin.Who, now, told.of)
 	switch err = errors.Join(err, told.failed); {
 	case err != nil:
@@ -159,14 +159,14 @@ func (c *Controller) ClearFreeze(ctx context.Context, r FreezeRequest) (Freeze, 
 
 // freezeEvents makes the event of a freeze that a store has recorded.
 type freezeEvents struct {
-	key, kind, who, link string
-	at                   time.Time
-	walkthrough          bool
-	failed               error
+	key, kind, who, link, trace string
+	at                          time.Time
+	walkthrough                 bool
+	failed                      error
 }
 
 func (t *freezeEvents) of(f Freeze) Event {
-	e, err := event(t.key, t.kind, Event{At: t.at, Project: f.Project, Walkthrough: t.walkthrough}, FreezeEvent{Who: t.who, Link: t.link, Freeze: f})
+	e, err := event(t.key, t.kind, Event{At: t.at, Project: f.Project, Walkthrough: t.walkthrough}, FreezeEvent{Who: t.who, Link: t.link, Trace: t.trace, Freeze: f})
 	t.failed = errors.Join(t.failed, err)
 	return e
 }
@@ -187,6 +187,7 @@ func (c *Controller) freezesWalkthrough(ctx context.Context, id int64, now time.
 
 // frozen tells whoever waits that a project's calendar changed, "" for all of them.
 func (c *Controller) frozen(project string) {
+	c.recalls.Add(1)
 	c.deps.Noted()
 	c.Changed(KindProject, project)
 }

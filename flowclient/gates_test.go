@@ -174,7 +174,7 @@ func TestOnlyWhatTheTableSaysIsLifted(t *testing.T) {
 	soaking.Soak, soaking.Check, soaking.Status = "2h", "http", 503
 	j := judge(question{Project: "shop"}, []candidate{soaking}, promoting, everything, friday)
 	assert.Len(t, j.Eligible, 1)
-	assert.Contains(t, note(nil, j), "Lifted by skipSoak: the fix of the outage: shop-web aaaaaaa has been in staging for 1 h of 2 h")
+	assert.Contains(t, note(snapshot{}, nil, j, nil), "Lifted by skipSoak: the fix of the outage: shop-web aaaaaaa has been in staging for 1 h of 2 h")
 	unready := eligible()
 	unready.Ready = false
 	assert.Empty(t, judge(question{Project: "shop"}, []candidate{unready}, promoting, everything, friday).Eligible, "nothing makes it Ready but itself")

@@ -158,6 +158,9 @@ func (c *Controller) finish(ctx context.Context, in Intent) (json.RawMessage, er
 	if err := c.deps.Journal.Settle(context.WithoutCancel(ctx), in.ID, settlement); err != nil {
 		return nil, err
 	}
+	if len(settlement.Hold) > 0 {
+		c.recalls.Add(1)
+	}
 	if len(events) > 0 {
 		c.deps.Noted()
 	}

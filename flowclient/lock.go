@@ -42,7 +42,7 @@ func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
 	if err := component.Decode(&spec, nil); err != nil {
 		return Lock{}, err
 	}
-	releases, err := c.readReleases(ctx, r.Component)
+	releases, _, err := c.readReleases(ctx, r.Component)
 	if err != nil {
 		return Lock{}, err
 	}
@@ -57,7 +57,7 @@ func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
 	}
 	e, err := event("lock/"+r.Origin.Key+"/set", EventLockSet,
 		Event{At: lock.At, Project: spec.Owner.ProjectName, Component: r.Component, Walkthrough: walkthrough},
-		LockEvent{Who: r.Origin.Who, Link: r.Origin.Link, Locks: []Lock{lock}})
+		LockEvent{Who: r.Origin.Who, Link: r.Origin.Link, Trace: r.Origin.Trace, Locks: []Lock{lock}})
 	if err != nil {
 		return Lock{}, err
 	}
@@ -69,6 +69,7 @@ func (c *Controller) SetLock(ctx context.Context, r LockRequest) (Lock, error) {
 		return Lock{}, reused(r.Origin)
 	}
 	if recorded.Note = lock.Note; fresh {
+		c.recalls.Add(1)
 		c.deps.Noted()
 		c.Changed(KindProject, spec.Owner.ProjectName)
 	}
@@ -114,7 +115,7 @@ func (c *Controller) ClearLock(ctx context.Context, r LockRequest) ([]Lock, erro
 	cleared, err := c.deps.Locks.ClearLocks(ctx, r.Component, sha, r.Environment, r.Origin.Who, now, func(locks []Lock) Event {
 		e, err := event("lock/"+r.Origin.Key+"/cleared", EventLockCleared,
 			Event{At: now, Project: project, Component: r.Component, Walkthrough: walkthrough},
-			LockEvent{Who: r.Origin.Who, Link: r.Origin.Link, Locks: locks})
+			LockEvent{Who: r.Origin.Who, Link: r.Origin.Link, Trace: r.Origin.Trace, Locks: locks})
 		failed = errors.Join(failed, err)
 		return e
 	})
@@ -127,6 +128,7 @@ func (c *Controller) ClearLock(ctx context.Context, r LockRequest) ([]Lock, erro
 	if len(cleared) == 0 {
 		return nil, noLock(r, sha)
 	}
+	c.recalls.Add(1)
 	c.deps.Noted()
 	if project != "" {
 		c.Changed(KindProject, project)

@@ -73,6 +73,9 @@ func (d *dirtySet) take() (refs map[dirtyRef]struct{}, all map[Kind]bool) {
 // and may be called from anywhere, also before Run.
 func (c *Controller) Changed(kind Kind, name string) {
 	c.changes.Add(1)
+	if kind == KindComponent || kind == KindProject || kind == KindEnvironment || ofReview.MatchString(name) {
+		c.around.Store(true)
+	}
 	if kind == KindComponent || ofReview.MatchString(name) { // a component may take part in reviews no longer
 		c.reviews.Store(true)
 		c.wakeUp()
@@ -93,7 +96,11 @@ func (c *Controller) wakeUp() {
 }
 
 // scope is what a pass lists, besides what changed and what is due.
-type scope struct{ objects, pulls bool }
+type scope struct {
+	objects bool // of the control plane, for the automatic pass
+	pulls   bool // everything that pull requests and their review environments follow from
+	opened  bool // the open pull requests; the rest of it only if it changed
+}
 
 // Run passes over everything at once, then over what changed when it does and
 // over what a window, a soak or a backoff keeps at the instant at which that
@@ -106,7 +113,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.status.Lock()
 	c.started = c.deps.Now()
 	c.status.Unlock()
-	full := scope{true, true}
+	full := scope{objects: true, pulls: true, opened: true}
 	for {
 		c.passOnce(ctx, full)
 		due.Stop()
@@ -117,7 +124,8 @@ func (c *Controller) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			full = scope{objects: !c.deps.Settings.Watched || c.listingDue(), pulls: true}
+			everything := !c.deps.Settings.Watched || c.listingDue()
+			full = scope{objects: everything, pulls: everything, opened: true}
 		case <-due.C:
 			full = scope{}
 		case <-c.wake:
@@ -183,14 +191,14 @@ func (c *Controller) Health(now time.Time) error {
 // another takes what Changed named. What cannot be read or decided does not hold
 // up the rest.
 func (c *Controller) Pass(ctx context.Context, full bool) error {
-	return c.passOver(ctx, scope{objects: full, pulls: full})
+	return c.passOver(ctx, scope{objects: full, pulls: full, opened: full})
 }
 
 func (c *Controller) passOver(ctx context.Context, full scope) error {
 	c.pass.Lock()
 	defer c.pass.Unlock()
 	refs, all := c.dirty.take()
-	failed := []error{c.resolveAll(ctx), c.recall(ctx), c.passPulls(ctx, full.pulls)}
+	failed := []error{c.resolveAll(ctx), c.recall(ctx), c.passPulls(ctx, full)}
 	if full.objects || all[KindWorkflowRun] {
 		failed = append(failed, c.lookAtRuns(ctx))
 	}

@@ -95,16 +95,16 @@ func Declared(release, binding Object) (Quantities, error) {
 // need is what a release asks of production's cell beside what runs there now.
 // A running release whose size cannot be told counts as nothing, so that the
 // new one counts in full.
-func (c *Controller) need(ctx context.Context, release Object, production binding) (need, error) {
-	n, err := needOf(release, production)
+func (c *Controller) need(ctx context.Context, release Object, f *componentFacts) (need, error) {
+	n, err := needOf(release, f.Production)
 	if err != nil || n.First || n.Unread != "" {
 		return n, err
 	}
-	running, err := c.deps.ControlPlane.Get(ctx, KindComponentRelease, production.spec.ReleaseName)
+	running, err := c.release(ctx, f, f.Production.spec.ReleaseName)
 	if err != nil && !IsNotFound(err) {
 		return need{}, err
 	}
-	before, err := needOf(running, production)
+	before, err := needOf(running, f.Production)
 	n.Was = &size{Replicas: before.Replicas, Each: before.Each} // nothing, where Unread
 	return n, err
 }

@@ -149,14 +149,14 @@ func TestARunningReleaseIsTakenOffWhatReplacesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			controller := &Controller{deps: Deps{ControlPlane: releasesThere{objects: c.there}}}
-			n, err := controller.need(t.Context(), next, c.binding)
+			n, err := controller.need(t.Context(), next, &componentFacts{Production: c.binding})
 			require.NoError(t, err)
 			assert.Equal(t, c.want, n.asks(Memory))
 		})
 	}
 	outage := errors.New("no answer")
 	controller := &Controller{deps: Deps{ControlPlane: releasesThere{fails: outage}}}
-	_, err := controller.need(t.Context(), next, bound(t, ""))
+	_, err := controller.need(t.Context(), next, &componentFacts{Production: bound(t, "")})
 	require.ErrorIs(t, err, outage)
 }
 

@@ -19,7 +19,7 @@ func (c *Controller) finishMove(ctx context.Context, in Intent) (any, []Event, e
 	if err := json.Unmarshal(in.Body, &plan); err != nil {
 		return nil, nil, fmt.Errorf("plan: %w", err)
 	}
-	out := Outcome{Project: plan.Project, Note: plan.Note, Components: make([]ComponentOutcome, 0, len(plan.Moves))}
+	out := Outcome{Project: plan.Project, Note: plan.Note, Undoes: plan.Undoes.undone(), Components: make([]ComponentOutcome, 0, len(plan.Moves))}
 	done := moved{plan: plan}
 	var pinned []Written
 	if !plan.Rollback {
@@ -260,7 +260,7 @@ func (c *Controller) lockNow(ctx context.Context, component, target string) (Ver
 		}
 	}
 	if len(f.Locks) > 0 {
-		if f.Releases, err = c.readReleases(ctx, component); err != nil {
+		if f.Releases, _, err = c.readReleases(ctx, component); err != nil {
 			return Verdict{}, err
 		}
 	}

@@ -47,7 +47,7 @@ func (m aMove) moves() bool { return m.Outcome.Result == Promoted || m.Outcome.R
 
 // outcome is the plan's outcome when nothing changes.
 func (p movePlan) outcome() Outcome {
-	out := Outcome{Project: p.Project, Note: p.Note, Components: make([]ComponentOutcome, 0, len(p.Moves))}
+	out := Outcome{Project: p.Project, Note: p.Note, Undoes: p.Undoes.undone(), Components: make([]ComponentOutcome, 0, len(p.Moves))}
 	for _, m := range p.Moves {
 		out.Components = append(out.Components, m.Outcome)
 	}
@@ -120,9 +120,9 @@ func (c *Controller) decide(ctx context.Context, kind string, r Promotion) (move
 		return movePlan{}, err
 	}
 	if kind == kindRollback {
-		err = c.compare(ctx, &s)
-	} else {
-		err = c.observe(ctx, &s, false)
+		err = c.compareBack(ctx, &s)
+	} else if err = c.observe(ctx, &s, false); err == nil {
+		err = c.compareForward(ctx, &s)
 	}
 	if err != nil {
 		return movePlan{}, err
@@ -180,7 +180,7 @@ func planPromotion(s snapshot, r Promotion, now time.Time) (movePlan, error) {
 	for _, f := range s.Components {
 		plan.Moves = append(plan.Moves, f.promotion(j))
 	}
-	plan.Note = note(candidates, j)
+	plan.Note = note(s, candidates, j, plan.Moves)
 	return plan, nil
 }
 
@@ -218,9 +218,9 @@ func (f componentFacts) promotion(j judgement) aMove {
 	return aMove{Outcome: o, Reactivate: o.Result == Promoted && f.undeployed()}
 }
 
-// note is what a person should know besides: what was lifted, and a check that
-// the application did not answer itself.
-func note(candidates []candidate, j judgement) string {
+// note is what a person should know besides: what was lifted, a check that the
+// application did not answer itself, and what moves besides the code.
+func note(s snapshot, candidates []candidate, j judgement, moves []aMove) string {
 	var sentences []string
 	for _, v := range j.All {
 		if v.Lifted != "" {
@@ -231,6 +231,9 @@ func note(candidates []candidate, j judgement) string {
 		if c.Check == checkHTTP && c.Unbound {
 			sentences = append(sentences, fmt.Sprintf("The URL check of %s was answered by the gateway, not by the application.", c.Component))
 		}
+	}
+	if more := moreThanCode(s, moves); more != "" {
+		sentences = append(sentences, more)
 	}
 	return strings.Join(sentences, " ")
 }

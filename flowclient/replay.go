@@ -76,7 +76,7 @@ func replayEvent(e Event) (Replayed, error) {
 	switch e.Kind {
 	case EventPromoteRefuse, EventRollbackRefuse:
 		return replayRefusal(e)
-	case EventAutoParked, EventAutoRefused, EventAutoLeftOut, EventAutoLeftAlone, EventAutoBroken:
+	case EventAutoParked, EventAutoOpened, EventAutoRefused, EventAutoLeftOut, EventAutoLeftAlone, EventAutoBroken:
 		return replayEpisode(e)
 	}
 	return Replayed{}, noDecision(e.Key)
@@ -117,9 +117,15 @@ func replayEpisode(e Event) (Replayed, error) {
 	if plan.Inputs == nil {
 		return r.unkept(), nil
 	}
-	for _, episode := range planPass(*plan.Inputs, plan.At).Episodes {
+	again := planPass(*plan.Inputs, plan.At)
+	for _, episode := range again.Episodes {
 		if episode.Event != nil && episode.Event.Key == e.Key {
 			r.Replayed = episode.Event.Body
+		}
+	}
+	for _, opened := range again.Opened {
+		if opened.Key == e.Key {
+			r.Replayed = opened.Body
 		}
 	}
 	return r.compared(), nil

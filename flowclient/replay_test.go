@@ -89,6 +89,11 @@ func TestAnAutomaticDecisionIsMadeAgainFromWhatWasRecordedByteForByte(t *testing
 			require.Equal(t, string(e.Event.Body), string(again.Replayed))
 			require.True(t, again.Same)
 		}
+		for _, e := range plan.Opened {
+			again, err := replayEvent(e)
+			require.NoError(t, err)
+			require.Equal(t, string(e.Body), string(again.Replayed))
+		}
 	})
 }
 

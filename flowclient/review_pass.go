@@ -19,40 +19,58 @@ var errUnsettled = errors.New("its review environment keeps changing")
 
 // passPulls looks at the pull requests that something may follow from. A full
 // pass lists those that are open first, so that a delivery that was lost is
-// made good within a pass.
-func (c *Controller) passPulls(ctx context.Context, full bool) error {
+// made good within a pass. Where the control plane tells of its writes, and told
+// of none that matters here since the last full one, only the git server is asked.
+func (c *Controller) passPulls(ctx context.Context, full scope) error {
 	if c.deps.Pulls == nil {
 		return nil
 	}
-	changed := c.reviews.Swap(false)
-	w, records, err := c.duePulls(ctx, full, changed)
+	look := pullLook{changed: c.reviews.Swap(false)}
+	look.full = full.pulls || full.opened && c.around.Load()
+	var failed []error
+	if full.opened && !look.full {
+		err := c.comparePulls(ctx, &look)
+		failed = append(failed, err)
+	}
+	if look.full {
+		c.around.Store(false) // before anything is read: what changes from here on asks for another
+	}
+	if failed = append(failed, c.lookAtPulls(ctx, &look)); errors.Join(failed...) != nil {
+		c.around.Store(true)
+	}
+	return errors.Join(failed...)
+}
+
+// lookAtPulls looks at what is due.
+func (c *Controller) lookAtPulls(ctx context.Context, look *pullLook) error {
+	w, records, err := c.duePulls(ctx, look)
 	if err != nil || w == nil {
-		if changed {
+		if look.changed {
 			c.reviews.Store(true) // looked for again by the next pass
 		}
 		return err
 	}
 	var failed []error
-	listed := map[string]map[int]Pull{}
-	if full {
+	if look.full {
+		look.listed = map[string]map[int]Pull{}
 		for _, repo := range w.repositories {
 			pulls, err := c.discover(ctx, w.pullWorld, repo, records)
 			failed = append(failed, err)
-			listed[repo] = pulls
+			look.listed[repo] = pulls
 		}
 		if records, err = c.deps.Reviews.BusyPulls(ctx); err != nil {
 			return errors.Join(append(failed, err)...)
 		}
 	}
 	for _, r := range inOrder(records) {
-		due := full || r.due() || changed && r.takesPlace()
+		due := look.due(r)
 		if !due && r.State == ReviewQueued {
 			if due, err = c.placeChanged(ctx, records); err != nil {
 				return errors.Join(append(failed, err)...)
 			}
 		}
 		if due {
-			failed = append(failed, c.lookAtPull(ctx, w.pullWorld, r, listed[r.Repo]))
+			failed = append(failed, c.lookAtPull(ctx, w.pullWorld, r, look.listed[r.Repo]))
 		}
 	}
 	return errors.Join(failed...)
@@ -88,19 +106,19 @@ type passWorld struct {
 // duePulls reads what a pass works with; nil when there is nothing to look at.
 // A full pass points at the pull requests that something is there of and that
 // nothing is remembered of: what a lost memory left behind is found and removed.
-func (c *Controller) duePulls(ctx context.Context, full, changed bool) (*passWorld, []PullRecord, error) {
+func (c *Controller) duePulls(ctx context.Context, look *pullLook) (*passWorld, []PullRecord, error) {
 	records, err := c.deps.Reviews.BusyPulls(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !full && !slices.ContainsFunc(records, func(r PullRecord) bool { return r.due() || changed && r.takesPlace() }) {
+	if !slices.ContainsFunc(records, look.due) && !look.full {
 		return nil, nil, nil
 	}
 	w, err := c.readPullWorld(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pull requests: %w", err)
 	}
-	if full {
+	if look.full {
 		if err := c.pointAtForgotten(ctx, w, records); err != nil {
 			return nil, nil, err
 		}
@@ -183,17 +201,7 @@ func (c *Controller) discover(ctx context.Context, w pullWorld, repo string, rec
 	if err != nil {
 		return nil, fmt.Errorf("list pull requests of %s: %w", repo, err)
 	}
-	listed := make(map[int]Pull, len(pulls))
-	for _, p := range pulls {
-		listed[p.Number] = p
-		known := slices.ContainsFunc(records, func(r PullRecord) bool { return r.Repo == repo && r.Number == p.Number })
-		if !known {
-			if err := c.deps.Reviews.MarkPull(ctx, repo, p.Number, time.Time{}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return listed, nil
+	return c.markUnknown(ctx, repo, pulls, records)
 }
 
 // lookAtPull reads a pull request and does what follows. What cannot be read

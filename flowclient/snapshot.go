@@ -42,11 +42,18 @@ type componentFacts struct {
 	Unbound    bool               `json:"unbound,omitempty"`   // the gateway answered it
 	CheckFail  string             `json:"checkFail,omitempty"` // why nothing did
 	Unasked    bool               `json:"unasked,omitempty"`   // the page was not fetched: another gate keeps the component
-	Differs    []string           `json:"differs,omitempty"`   // of a rollback: what changed besides the code since the release displaced
+	Differs    []string           `json:"differs,omitempty"`   // of what would move: what changed besides the code between what production runs and what it would run
+
+	objects map[string]Object // Releases as they were listed; only while it is decided
 }
 
 // snapshot reads a project, or one component of it.
 func (c *Controller) snapshot(ctx context.Context, project, component string) (snapshot, error) {
+	return c.snapshotWith(ctx, project, component, c.recollect)
+}
+
+// snapshotWith is snapshot for whoever has a recollection, or shares one.
+func (c *Controller) snapshotWith(ctx context.Context, project, component string, recollect func(context.Context) (*recollection, error)) (snapshot, error) {
 	o, err := c.deps.ControlPlane.Get(ctx, KindProject, project)
 	if err != nil {
 		return snapshot{}, err
@@ -66,9 +73,6 @@ func (c *Controller) snapshot(ctx context.Context, project, component string) (s
 	if len(names) == 0 {
 		return snapshot{}, Refuse("%s has no components; there is nothing to move.", project)
 	}
-	if s.Freezes, err = c.freezesOf(ctx, project, c.deps.Now()); err != nil {
-		return snapshot{}, err
-	}
 	for _, name := range names {
 		f, err := c.componentFacts(ctx, name)
 		if err != nil {
@@ -76,7 +80,12 @@ func (c *Controller) snapshot(ctx context.Context, project, component string) (s
 		}
 		s.Components = append(s.Components, f)
 	}
-	return s, c.remembered(ctx, &s)
+	remembered, err := recollect(ctx)
+	if err != nil {
+		return snapshot{}, err
+	}
+	remembered.addTo(&s, c.deps.Now())
+	return s, nil
 }
 
 // componentFacts reads one component.
@@ -88,54 +97,15 @@ func (c *Controller) componentFacts(ctx context.Context, name string) (f compone
 	if f.Production, err = c.readBinding(ctx, bindingName(name, Production)); err != nil {
 		return f, err
 	}
-	f.Releases, err = c.readReleases(ctx, name)
+	f.Releases, f.objects, err = c.readReleases(ctx, name)
 	return f, err
 }
 
-// remembered adds what the controller itself keeps about the components: locks,
-// holds and backoffs. Of the releases it keeps those that a gate could look at.
-func (c *Controller) remembered(ctx context.Context, s *snapshot) error {
-	locks, err := c.deps.Locks.Locks(ctx)
-	if err != nil {
-		return err
-	}
-	var holds []Hold
-	var backoffs []Backoff
-	if c.deps.Standings != nil {
-		if holds, err = c.deps.Standings.Holds(ctx); err != nil {
-			return err
-		}
-		if backoffs, err = c.deps.Standings.Backoffs(ctx, c.deps.Now()); err != nil {
-			return err
-		}
-	}
-	for i := range s.Components {
-		f := &s.Components[i]
-		for _, l := range locks {
-			if l.Component == f.Name {
-				f.Locks = append(f.Locks, l)
-			}
-		}
-		for _, h := range holds {
-			if h.Component == f.Name {
-				f.Hold = &h
-			}
-		}
-		for _, b := range backoffs {
-			if b.Component == f.Name {
-				f.Backoff = &b.Until
-			}
-		}
-		f.Releases = f.relevant()
-	}
-	return nil
-}
-
-// relevant is the releases that a decision can speak of: those that run, the
-// one displaced, and those of a commit that is locked. A component may have
+// keepRelevant keeps the releases that a decision can speak of: those that run,
+// the one displaced, and those of a commit that is locked. A component may have
 // thousands, and they are recorded with every decision.
-func (f componentFacts) relevant() map[string]release {
-	kept := map[string]release{}
+func (f *componentFacts) keepRelevant() {
+	kept, objects := map[string]release{}, map[string]Object{}
 	for name, r := range f.Releases {
 		wanted := slices.ContainsFunc(f.Locks, func(l Lock) bool { return l.Commit == r.Commit })
 		switch name {
@@ -143,10 +113,19 @@ func (f componentFacts) relevant() map[string]release {
 			wanted = true
 		}
 		if wanted {
-			kept[name] = r
+			kept[name], objects[name] = r, f.objects[name]
 		}
 	}
-	return kept
+	f.Releases, f.objects = kept, objects
+}
+
+// release is a release as it was listed with the component; one that was not,
+// since it says that it is another's, is read. *NotFound.
+func (c *Controller) release(ctx context.Context, f *componentFacts, name string) (Object, error) {
+	if o, listed := f.objects[name]; listed {
+		return o, nil
+	}
+	return c.deps.ControlPlane.Get(ctx, KindComponentRelease, name)
 }
 
 // observe adds what a promotion alone looks at: since when staging has run its
@@ -185,12 +164,12 @@ func (c *Controller) observe(ctx context.Context, s *snapshot, sparing bool) err
 
 // measure adds what the component would ask of the cell.
 func (c *Controller) measure(ctx context.Context, f *componentFacts) error {
-	o, err := c.deps.ControlPlane.Get(ctx, KindComponentRelease, f.Staging.spec.ReleaseName)
+	o, err := c.release(ctx, f, f.Staging.spec.ReleaseName)
 	if IsNotFound(err) {
 		return nil // the decision says so
 	}
 	if err == nil {
-		f.Need, err = c.need(ctx, o, f.Production)
+		f.Need, err = c.need(ctx, o, f)
 	}
 	return err
 }

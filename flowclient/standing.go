@@ -17,8 +17,9 @@ type Standings interface {
 	// Stand makes the episodes those that last in a project, and records the backoffs, in one
 	// transaction. An episode whose Subject, Cause and Fingerprint last already keeps its Since, and
 	// its Event is not recorded again; one that is new begins at `at`, and its Event is recorded with
-	// it; one that is not among them ends. It returns the episodes as they last.
-	Stand(ctx context.Context, project string, episodes []Episode, backoffs []Backoff, at time.Time) ([]Episode, error)
+	// it; one that is not among them ends. The events ended tell of ends, and are recorded with them.
+	// It returns the episodes as they last.
+	Stand(ctx context.Context, project string, episodes []Episode, backoffs []Backoff, at time.Time, ended ...Event) ([]Episode, error)
 	// Episodes lists those that last, of one project or ("") of all, by project and subject.
 	Episodes(ctx context.Context, project string) ([]Episode, error)
 }

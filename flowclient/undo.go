@@ -15,6 +15,17 @@ import (
 type UndoRequest struct {
 	Origin  Origin `json:"origin"`
 	Project string `json:"project"`
+	DryRun  bool   `json:"dryRun,omitempty"`
+	// Intent is the promotion that is to be taken back, as Outcome.Undoes of a dry run names it, and no other; empty: whichever is the newest.
+	Intent string `json:"intent,omitempty"`
+}
+
+// Undone is a promotion that an undo takes back.
+type Undone struct {
+	Intent string    `json:"intent"` // its id, by which evidence of the decision is found
+	Who    string    `json:"who"`
+	At     time.Time `json:"at"`             // when it was decided
+	Link   string    `json:"link,omitempty"` // the message that asked for it
 }
 
 // Undo rolls back exactly what the newest move of a project promoted, in every
@@ -22,8 +33,9 @@ type UndoRequest struct {
 // a *Refusal, which says what is different, unless that move is a promotion
 // through the door of the request that displaced something, and production is
 // still as it left it. A known origin key returns the outcome recorded for it.
+// DryRun returns the outcome that the request would have now, and writes nothing.
 func (c *Controller) Undo(ctx context.Context, r UndoRequest) (Outcome, error) {
-	if err := check(r.Origin.check(), checkLabel("project", r.Project, maxLabel)); err != nil {
+	if err := check(r.Origin.check(), checkLabel("project", r.Project, maxLabel), checkText("intent", r.Intent, maxKey)); err != nil {
 		return Outcome{}, err
 	}
 	if r.Origin.Who == Automatic {
@@ -32,7 +44,14 @@ func (c *Controller) Undo(ctx context.Context, r UndoRequest) (Outcome, error) {
 	if c.deps.History == nil {
 		return Outcome{}, Refuse("this controller was given no history to find the newest promotion in; roll back by hand.")
 	}
+	if r.DryRun {
+		plan, err := c.decideUndo(ctx, r)
+		return plan.outcome(), err
+	}
 	asked := []any{"undo", r.Project}
+	if r.Intent != "" {
+		asked = append(asked, r.Intent)
+	}
 	return perform(ctx, c, kindRollback, projectSubject(r.Project), r.Origin, asked, func(ctx context.Context) (any, Outcome, bool, error) {
 		plan, err := c.decideUndo(ctx, r)
 		if refusal, ok := err.(*Refusal); ok { //nolint:errorlint // a decision is never wrapped
@@ -51,8 +70,11 @@ func (c *Controller) decideUndo(ctx context.Context, r UndoRequest) (movePlan, e
 	if err != nil {
 		return movePlan{}, err
 	}
+	if r.Intent != "" && past.Intent != "" && r.Intent != past.Intent {
+		return movePlan{}, Refuse("the newest change of %s, by %s on %s, is not the one that was to be taken back; nothing was undone. Look, and ask again.", r.Project, past.Who, past.when())
+	}
 	s.Components = slices.DeleteFunc(s.Components, func(f componentFacts) bool { return !past.moved(f.Name) })
-	if err := c.compare(ctx, &s); err != nil {
+	if err := c.compareBack(ctx, &s); err != nil {
 		return movePlan{}, err
 	}
 	plan := newPlan(s, Promotion{Origin: r.Origin, Project: r.Project}, c.deps.Now())
@@ -65,10 +87,22 @@ type pastMove struct {
 	Intent   string             `json:"intent,omitempty"` // id; "" when there was no move
 	Key      string             `json:"key,omitempty"`    // origin key
 	Who      string             `json:"who,omitempty"`
-	At       time.Time          `json:"at,omitzero"` // when it was decided
+	Link     string             `json:"link,omitempty"` // the message that asked for it
+	At       time.Time          `json:"at,omitzero"`    // when it was decided
 	Rollback bool               `json:"rollback,omitempty"`
 	Moved    []ComponentOutcome `json:"moved,omitempty"` // without gates
 }
+
+// undone is the move as an outcome tells of it; nil where there is none.
+func (p *pastMove) undone() *Undone {
+	if p == nil || p.Intent == "" {
+		return nil
+	}
+	return &Undone{Intent: p.Intent, Who: p.Who, At: p.At, Link: p.Link}
+}
+
+// when is the instant of the move, for people.
+func (p pastMove) when() string { return p.At.UTC().Format("Mon 2 Jan 15:04 MST") }
 
 func (p pastMove) moved(component string) bool {
 	return slices.ContainsFunc(p.Moved, func(o ComponentOutcome) bool { return o.Component == component })
@@ -105,7 +139,7 @@ func (c *Controller) lastMove(ctx context.Context, project string) (pastMove, er
 
 // pastMoveOf is what an intent moved: nothing while it is open, or ended otherwise.
 func pastMoveOf(in Intent) (pastMove, error) {
-	p := pastMove{Intent: in.ID, Key: in.Key, Who: in.Who, At: in.At.UTC(), Rollback: in.Kind == kindRollback}
+	p := pastMove{Intent: in.ID, Key: in.Key, Who: in.Who, Link: originOf(in).Link, At: in.At.UTC(), Rollback: in.Kind == kindRollback}
 	if in.Outcome == nil {
 		return p, nil
 	}
@@ -163,7 +197,7 @@ func planUndo(s snapshot, past pastMove, r Promotion, now time.Time) (movePlan, 
 // door, "" when nothing does but the gates.
 func (p pastMove) against(s snapshot, through string) string {
 	const end = "nothing was undone. Roll back by hand."
-	name, at := s.Project.Metadata.Name, p.At.UTC().Format("Mon 2 Jan 15:04 MST")
+	name, at := s.Project.Metadata.Name, p.when()
 	switch from := door(p.Key); {
 	case p.Intent == "":
 		return fmt.Sprintf("nothing of %s was moved in %s yet; there is nothing to undo. Promote it first.", name, Production)

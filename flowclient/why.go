@@ -61,6 +61,9 @@ func (c *Controller) Why(ctx context.Context, project, component string) (Why, e
 	if err == nil {
 		err = c.observe(ctx, &s, false)
 	}
+	if err == nil {
+		err = c.compareForward(ctx, &s)
+	}
 	if err != nil {
 		return Why{}, err
 	}
@@ -148,6 +151,9 @@ func (x explained) component(f componentFacts) WhyComponent {
 		w.Result, w.Sentence = Refused, refused.Sentence
 	case o.Result == Promoted:
 		w.Sentence = wouldMove(w, f.undeployed())
+		if len(f.Differs) > 0 {
+			w.Sentence += fmt.Sprintf(" More than code would change: %s.", listOf(f.Differs))
+		}
 	}
 	if at, ok := x.could[f.Name]; ok {
 		w.Earliest = &at

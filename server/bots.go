@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"platform.dev/platform/announcer"
 	"platform.dev/platform/bots"
 	"platform.dev/platform/bots/markup"
@@ -57,8 +55,7 @@ func (r *rooms) openBots(ctx context.Context, p *Platform) error {
 	if err != nil {
 		return err
 	}
-	people, err := r.openDirectory(p)
-	if err != nil {
+	if r.people, err = r.openPeople(p); err != nil {
 		return err
 	}
 	tokens, err := slackTokens(p.cfg.Slack)
@@ -66,27 +63,27 @@ func (r *rooms) openBots(ctx context.Context, p *Platform) error {
 		return err
 	}
 	for _, name := range botNames {
-		transport, err := r.openTransport(p, name, tokens, people)
+		transport, err := r.openTransport(p, name, tokens)
 		if err != nil {
 			return err
 		}
 		if transport == nil {
 			continue
 		}
-		b, err := r.newBot(p, name, transport, registry, people)
+		b, err := r.newBot(p, name, transport, registry)
 		if err != nil {
 			return err
 		}
 		r.bots = append(r.bots, b)
 	}
-	return r.openAnnouncer(p, people)
+	return r.openAnnouncer(p)
 }
 
 // openTransport signs a bot in: to Slack when there are tokens for it, else to
 // the embedded chat with its credentials file; nil when that is not there.
-func (r *rooms) openTransport(p *Platform, name string, tokens map[string]slack.Tokens, people *bots.People) (bots.Transport, error) {
+func (r *rooms) openTransport(p *Platform, name string, tokens map[string]slack.Tokens) (bots.Transport, error) {
 	if t, ok := tokens[name]; ok {
-		return r.openSlack(p, name, t, people)
+		return r.openSlack(p, name, t)
 	}
 	rc, err := readRC(p.data.Path("chat", name+".zuliprc"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +96,7 @@ func (r *rooms) openTransport(p *Platform, name string, tokens map[string]slack.
 	transport, err := zulip.New(zulip.Config{
 		Site: rc.Site, Email: rc.Email, Key: rc.Key, Transport: web.Propagate(p.transport("chat")), Name: name, Cursor: r.store,
 		Principals: func(string) []int64 { return humans(r.accounts) },
-		Describe:   describe, Reactions: p.cfg.Confirm.Reactions(),
+		Describe:   describe, Reactions: p.cfg.reactions(),
 		Now: p.cfg.Now, Log: p.log.With("part", "bots"),
 	})
 	if err != nil {
@@ -109,12 +106,18 @@ func (r *rooms) openTransport(p *Platform, name string, tokens map[string]slack.
 	return transport, nil
 }
 
-func (r *rooms) newBot(p *Platform, name string, transport bots.Transport, known bots.Commands, people *bots.People) (bot, error) {
+func (r *rooms) newBot(p *Platform, name string, transport bots.Transport, known bots.Commands) (bot, error) {
+	_, elsewhere := transport.(*slack.Transport)
+	var marks time.Duration // at once: in the embedded chat a mark costs nothing
+	if elsewhere {
+		marks = slackMarks
+	}
 	runtime, err := bots.New(bots.Config{
 		Bot: name, Transport: transport, Commands: tracedCommands{known, r.telemetry.provider("bots").Tracer("commands")}, Inbox: r.store, Outbox: r.store,
-		Directory: people, Policy: grants, Project: projectOfStream,
+		Directory: r.people, Policy: grants, Project: projectOfStream,
 		Confirm: p.cfg.Confirm, Questions: r.store, Auditor: decisions{r.store}, Rate: p.cfg.rate(), Observe: r.telemetry.commands.observe,
-		Now: p.cfg.Now, Log: p.log.With("part", "bots"),
+		Marks: marks,
+		Now:   p.cfg.Now, Log: p.log.With("part", "bots"),
 	})
 	if err != nil {
 		return bot{}, err
@@ -122,7 +125,6 @@ func (r *rooms) newBot(p *Platform, name string, transport bots.Transport, known
 	if err := r.telemetry.commands.watch(r.telemetry.registry, name, runtime); err != nil {
 		return bot{}, err
 	}
-	_, elsewhere := transport.(*slack.Transport)
 	return bot{name: name, runtime: runtime, elsewhere: elsewhere}, nil
 }
 
@@ -131,46 +133,13 @@ func describe(stream string) string {
 	return "Builds, promotions and pull requests of " + stream
 }
 
-// openDirectory reads people.yaml: who a chat account is here, and in which
-// groups. The first start writes it with the seeded personas; from then on it
-// is the operator's.
-func (r *rooms) openDirectory(p *Platform) (*bots.People, error) {
-	path := p.data.Path("people.yaml")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		var entries []bots.Entry
-		for _, a := range r.accounts {
-			if !a.Bot {
-				entries = append(entries, bots.Entry{Chat: "zulip:" + strconv.FormatInt(a.ID, 10), Persona: a.Name, Name: a.FullName, Groups: a.Groups})
-			}
-		}
-		text, err := yaml.Marshal(map[string]any{"people": entries})
-		if err != nil {
-			return nil, err
-		}
-		if err := WriteFile(path, text, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	people, err := bots.DecodePeople(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return people, nil
-}
-
-func (r *rooms) openAnnouncer(p *Platform, people *bots.People) (err error) {
+func (r *rooms) openAnnouncer(p *Platform) (err error) {
 	i := slices.IndexFunc(r.bots, func(b bot) bool { return b.name == announcing })
 	r.announcing = i >= 0
 	if !r.announcing {
 		r.notes = append(r.notes, "announcements are skipped: there is no credentials file "+p.data.Path("chat", announcing+".zuliprc"))
-	} else if r.bots[i].elsewhere {
-		people = people.In("slack") // who is mentioned is mentioned by their account there
 	}
+	elsewhere := r.announcing && r.bots[i].elsewhere
 	var words announcer.Templates
 	if dir := p.cfg.Announcements; dir != "" {
 		if words, err = announcer.ReadTemplates(os.DirFS(dir)); err != nil {
@@ -182,6 +151,10 @@ func (r *rooms) openAnnouncer(p *Platform, people *bots.People) (err error) {
 		Enabled:   r.announcing, Events: r.store, Outbox: outbox{r}, Cursor: r.store,
 		Bot: announcing, Sandbox: StreamSandbox,
 		Person: func(author string) (string, bool) {
+			people := r.people.People()
+			if elsewhere {
+				people = people.In("slack") // who is mentioned is mentioned by their account there
+			}
 			person, known := people.Named(author)
 			return person.UserID, known
 		},

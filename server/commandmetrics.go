@@ -70,9 +70,17 @@ func (m *commandMetrics) watch(registry prometheus.Registerer, name string, r *b
 		}, func() float64 { _, again, _ := r.Connection(); return float64(again) })))
 }
 
-// deaf tells which bots do not hear their chat, for the health of the surface that they ask.
-func (r *rooms) deaf(now time.Time) error {
+// deaf tells which bots do not hear their chat, and whether they know people as
+// people.yaml has them and ask as the operator's policy says, for the health of
+// the surface that they ask.
+func (r *rooms) deaf(now time.Time, policy Confirmer) error {
 	var errs []error
+	if file, ok := policy.(interface{ Health() error }); ok {
+		errs = append(errs, file.Health())
+	}
+	if r.people != nil {
+		errs = append(errs, r.people.Health())
+	}
 	for _, b := range r.bots {
 		errs = append(errs, b.runtime.Health(now))
 	}

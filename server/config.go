@@ -30,6 +30,12 @@ type Config struct {
 	AllowSkipSoak bool
 	// CapacityMargin is the memory that capacity keeps free, in bytes; 0 is the default, 307Mi, below 0 none.
 	CapacityMargin int64
+	// KeepMessages is how long messages that were heard and said are kept once nothing needs them; 0 is the
+	// default, 30 days, below 0 for ever. It is never less than store.MessagesNeeded.
+	KeepMessages time.Duration
+	// KeepHistory is how long decisions, intents and events are kept; 0 is the default, 500 days, below 0
+	// for ever. It is never less than flowclient.HistoryNeeded.
+	KeepHistory time.Duration
 	// Slack is a file of tokens by bot, mode 0600 (slack.OpenTokens): a bot that stands in it
 	// speaks and listens in Slack, and not in the embedded chat. Empty: none does.
 	Slack string
@@ -37,8 +43,8 @@ type Config struct {
 	Commands string
 	// Announcements is a directory of an operator's own words for announcements (announcer.ReadTemplates). Empty: there are none.
 	Announcements string
-	// Confirm says what people are asked to confirm before it is run; nil: only what is forced.
-	Confirm bots.Confirmations
+	// Confirm says what people are asked to confirm before it is run (bots.Confirmations, bots.ConfirmFile); nil: only what is forced.
+	Confirm Confirmer
 	// Rate is how much one person may ask of a bot; zero is bots.DefaultRate, below 0 a minute no limit.
 	Rate bots.Rate
 	// Kubernetes tells of the cells' quotas in place of the embedded runtime.
@@ -49,6 +55,17 @@ type Config struct {
 	Now       func() time.Time
 	Log       *slog.Logger
 }
+
+// Confirmer is the policy of confirming, and whether reactions are to be heard
+// for it. One with a Health() error turns the controller's surface red.
+type Confirmer interface {
+	bots.Confirmer
+	// Reactions tells whether people may confirm by a reaction.
+	Reactions() bool
+}
+
+// reactions tells whether reactions are to be heard.
+func (c Config) reactions() bool { return c.Confirm != nil && c.Confirm.Reactions() }
 
 // rate is what is given, else the default.
 func (c Config) rate() bots.Rate {

@@ -96,14 +96,19 @@ type chatPeer struct {
 	bot    chat.User
 	person chat.User
 	client *zulip.Client // the person's
-	lose   atomic.Bool   // the answer of the next post is lost
+	lose   atomic.Int32  // the answer of the post that is so many from now is lost; 0: of none
 }
 
-func newPeer(t *testing.T) *chatPeer {
+// newPeer starts them; change may alter the chat's configuration.
+func newPeer(t *testing.T, change ...func(*chat.Config)) *chatPeer {
 	p := &chatPeer{t: t}
 	srv := httptest.NewUnstartedServer(nil)
 	p.url = "http://" + srv.Listener.Addr().String()
-	c, err := chat.New(t.Context(), chat.Config{Path: filepath.Join(t.TempDir(), "chat.db"), URL: p.url, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	cfg := chat.Config{Path: filepath.Join(t.TempDir(), "chat.db"), URL: p.url, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	for _, f := range change {
+		f(&cfg)
+	}
+	c, err := chat.New(t.Context(), cfg)
 	require.NoError(t, err)
 	srv.Config.Handler = p.losing(c.Handler())
 	srv.Start()
@@ -133,7 +138,7 @@ func newPeer(t *testing.T) *chatPeer {
 // losing carries a request out and cuts the connection instead of answering, once, when asked to.
 func (p *chatPeer) losing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && r.URL.Path == "/api/v1/messages" && p.lose.CompareAndSwap(true, false) {
+		if r.Method == http.MethodPost && r.URL.Path == "/api/v1/messages" && p.lose.Load() > 0 && p.lose.Add(-1) == 0 {
 			next.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		}
@@ -161,7 +166,7 @@ func (p *chatPeer) peer() *botstest.Peer {
 			return strconv.FormatInt(id, 10)
 		},
 		Said: p.said,
-		Lose: func() { p.lose.Store(true) },
+		Lose: func() { p.lose.Store(1) },
 		React: func(id, emoji string) {
 			message, err := strconv.ParseInt(id, 10, 64)
 			require.NoError(p.t, err)

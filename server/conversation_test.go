@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,29 +30,17 @@ type stage struct {
 	ask     func(turn botstest.Turn)
 	said    func(place commands.Place) []string // by the bot, as people read it; the empty place is the conversation with it alone
 	renders func(m markup.Message) []string     // what people read of a document there
+	shown   func() string                       // what was written where people read; nil where that is their chat's to do
 }
 
-// stages are the chats; a terminal shows what the embedded chat holds.
+// stages are the chats; a terminal is one without a server.
 var stages = []struct {
 	name string
 	open func(t *testing.T) stage
 }{
 	{"zulip", onZulip},
 	{"slack", onSlack},
-	{"terminal", func(t *testing.T) stage {
-		s := onZulip(t)
-		view := terminal.View{Width: 100}
-		inTerminal := func(texts []string) []string {
-			for i := range texts {
-				texts[i] = view.Render(texts[i])
-			}
-			return texts
-		}
-		said, renders := s.said, s.renders
-		s.said = func(place commands.Place) []string { return inTerminal(said(place)) }
-		s.renders = func(m markup.Message) []string { return inTerminal(renders(m)) }
-		return s
-	}},
+	{"terminal", onTerminal},
 }
 
 // TestAConversationIsTheSameInEveryChat replays a recorded conversation: in
@@ -124,6 +113,9 @@ func (s stage) transcript(t *testing.T, recording botstest.Recording) (kinds, te
 			parts := s.renders(m)
 			require.GreaterOrEqual(t, len(said), len(parts), "%s: %s is missing", head, m.Kind)
 			require.Equal(t, parts, said[:len(parts)], "%s: %s", head, m.Kind)
+			for _, part := range parts {
+				require.True(t, s.shown == nil || strings.Contains(s.shown(), part+"\n\n"), "%s: %s is shown", head, m.Kind)
+			}
 			said = said[len(parts):]
 			fmt.Fprintf(&k, "  %s\n", m.Kind)
 		}
@@ -232,4 +224,61 @@ func onSlack(t *testing.T) stage {
 			return read
 		},
 	}
+}
+
+func onTerminal(t *testing.T) stage {
+	transcript, err := terminal.OpenTranscript(filepath.Join(t.TempDir(), "said.jsonl"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, transcript.Close()) })
+	const width = 100
+	person := terminal.Person{ID: "developer", Name: "Dev Developer"}
+	alone := commands.Place{Direct: person.ID}
+	var screen written
+	return stage{
+		connect: func(*botstest.Store) bots.Transport {
+			shows := terminal.NewScreen(&screen, terminal.Look{Size: func() terminal.Size { return terminal.Size{Columns: width} }})
+			tr, err := terminal.New(terminal.Config{Name: "platform", Transcript: transcript, Screen: shows})
+			require.NoError(t, err)
+			return tr
+		},
+		ask: func(turn botstest.Turn) {
+			to, text := turn.Place, "@platform "+turn.Text
+			if turn.Direct {
+				to, text = alone, turn.Text
+			}
+			_, err := transcript.Say(person, to, text)
+			require.NoError(t, err)
+		},
+		said: func(place commands.Place) (said []string) {
+			if place == (commands.Place{}) {
+				place = alone
+			}
+			for _, s := range transcript.Said(place) {
+				if s.Bot {
+					said = append(said, s.Text(width))
+				}
+			}
+			return said
+		},
+		renders: func(m markup.Message) []string { return []string{terminal.View{Width: width}.Message(m)} },
+		shown:   screen.String,
+	}
+}
+
+// written is a screen that is read while it is written.
+type written struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }

@@ -177,7 +177,8 @@ func TestMetricsCountBuildsAndPromotionsByOutcome(t *testing.T) {
 	require.NoError(t, err)
 	for _, line := range []string{
 		`platform_builds_total{result="passed"} 1`, `platform_promotions_total{kind="promote",outcome="promoted"} 1`,
-		`platform_build_duration_seconds_count{result="passed"} 1`, "platform_outbox_owed 0", "platform_hook_deliveries_due 0",
+		`platform_build_duration_seconds_count{result="passed"} 1`, `platform_outbox_owed{bot="platform"} 0`, `platform_outbox_owed{bot="walkthrough"} 0`,
+		`platform_inbox_unfinished{bot="platform"} 0`, "platform_events_unannounced 0", "platform_hook_deliveries_due 0",
 		`route="/shop-web-http/"`, `route="/api/v1/namespaces/{namespace}/components/{name}"`, `route="/v2/{name}/manifests/{ref}"`,
 	} {
 		p.eventually(10*time.Second, line, func() bool {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"platform.dev/platform/announcer"
+	"platform.dev/platform/bots"
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/gitea"
 	"platform.dev/platform/flowclient/openchoreo"
@@ -42,8 +43,9 @@ type rooms struct {
 	dataPlane *web.Memory // where the runtime tells of its cells; nil: a cluster does
 	cells     flowclient.Cells
 
-	telemetry instruments
-	recorder  *recorder
+	telemetry  instruments
+	recorder   *recorder
+	compaction *compaction
 
 	plane      *openchoreo.Client
 	repos      *gitea.Client
@@ -51,6 +53,7 @@ type rooms struct {
 	announcer  *announcer.Announcer
 	announcing bool // there are credentials to announce with
 	bots       []bot
+	people     *bots.PeopleFile // nil until the bots are opened
 	notes      []string
 
 	closers []func() error
@@ -79,6 +82,7 @@ func (r *rooms) open(ctx context.Context, p *Platform) error {
 		{"controller", r.openController},
 		{"recorder", r.openRecorder},
 		{"bots", r.openBots},
+		{"compaction", r.openCompaction},
 	} {
 		if err := step.open(ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -269,7 +273,7 @@ func (r *rooms) openController(ctx context.Context, p *Platform) (err error) {
 	handler, err := flow.New(flow.Config{
 		Flow: r.controller, Token: r.tokens.flow, WebhookSecret: r.tokens.hooks, Deliveries: r.store,
 		Pushed: r.pushed, Generation: r.controller.Generation,
-		Health: func() error { return errors.Join(r.controller.Health(p.cfg.Now()), r.deaf(p.cfg.Now())) }, Now: p.cfg.Now, Log: p.log.With("part", "flow"),
+		Health: func() error { return errors.Join(r.controller.Health(p.cfg.Now()), r.deaf(p.cfg.Now(), p.cfg.Confirm)) }, Now: p.cfg.Now, Log: p.log.With("part", "flow"),
 	})
 	if err != nil {
 		return err
@@ -297,6 +301,7 @@ func (r *rooms) settings(p *Platform) flowclient.Settings {
 		ReviewTTL:  p.cfg.ReviewTTL,
 
 		DefaultSoak:    p.cfg.DefaultSoak,
+		KeepHistory:    p.cfg.keep().History,
 		AllowSkipSoak:  p.cfg.AllowSkipSoak,
 		CapacityMargin: p.cfg.CapacityMargin,
 	}

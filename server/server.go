@@ -171,6 +171,6 @@ func (p *Platform) start(ctx context.Context, l *layers) error {
 		return fmt.Errorf("control plane: first reconcile: %w", err)
 	}
 	l.next("applications", p.serve("gateway", "flow")...)
-	l.next("controller", part{"controller", r.controller.Run}, part{"git hooks", r.git.Run}, part{"recorder", r.recorder.Run})
+	l.next("controller", part{"controller", r.controller.Run}, part{"git hooks", r.git.Run}, part{"recorder", r.recorder.Run}, part{"compaction", r.compaction.Run})
 	return r.startBots(ctx, l)
 }

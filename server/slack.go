@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"platform.dev/platform/bots"
 	"platform.dev/platform/bots/slack"
 )
+
+// slackMarks is how long a message in Slack may go unanswered before it is marked
+// as heard: each mark is a call, of which Slack allows a number a minute.
+const slackMarks = 500 * time.Millisecond
 
 // slackTokens reads the tokens of the bots that speak in Slack, none without a file.
 func slackTokens(path string) (map[string]slack.Tokens, error) {
@@ -29,12 +34,11 @@ func slackTokens(path string) (map[string]slack.Tokens, error) {
 // openSlack signs a bot in to Slack; who is in a channel that it makes are all
 // whom people.yaml knows by an account there. Rows that it owes from before stay owed,
 // and places keep their names: a stream is the channel of that name.
-func (r *rooms) openSlack(p *Platform, name string, tokens slack.Tokens, people *bots.People) (bots.Transport, error) {
-	people = people.In("slack")
+func (r *rooms) openSlack(p *Platform, name string, tokens slack.Tokens) (bots.Transport, error) {
 	transport, err := slack.New(slack.Config{
-		Tokens: tokens, Name: name, Threads: r.store,
-		Invite:    func(string) []string { return people.UserIDs() },
-		Reactions: p.cfg.Confirm.Reactions(),
+		Tokens: tokens, Name: name, Threads: r.store, Cursor: r.store,
+		Invite:    func(string) []string { return r.people.People().In("slack").UserIDs() },
+		Reactions: p.cfg.reactions(),
 		Now:       p.cfg.Now, Log: p.log.With("part", "bots"),
 	})
 	if err != nil {

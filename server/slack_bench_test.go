@@ -27,35 +27,125 @@ import (
 
 // BenchmarkSlackMentionToReply is a mention to its reply over Socket Mode, with
 // 32 under way, in 64 channels, for calls of the Web API that take no time and
-// that take 50 ms. Its limits, in the same run, are a loop over a raw websocket
-// and a pool of connections that does nothing else (limit), and the same loop
-// writing the rows that the runtime writes (limit-with-rows). The bot marks what
-// it heard with reactions, three more calls a message; without-marks leaves them out.
+// that take 50 ms. Its limit, in the same run, is a loop over two raw websockets
+// and a pool of connections that posts the same body and commits the same rows:
+// none for a read, three times for a write. x-limit is how much fewer messages a second the bot answers.
 func BenchmarkSlackMentionToReply(b *testing.B) {
 	for _, call := range []time.Duration{0, 50 * time.Millisecond} {
-		for _, who := range []struct {
-			name string
-			run  func(b *testing.B, w *slackLoad)
-		}{
-			{"limit", func(b *testing.B, w *slackLoad) { w.raw(b, false) }},
-			{"limit-with-rows", func(b *testing.B, w *slackLoad) { w.raw(b, true) }},
-			{"without-marks", func(b *testing.B, w *slackLoad) { w.bot(b, false) }},
-			{"bot", func(b *testing.B, w *slackLoad) { w.bot(b, true) }},
-		} {
-			b.Run(fmt.Sprintf("call=%s/%s", call, who.name), func(b *testing.B) {
-				w := newSlackLoad(b)
-				who.run(b, w)
-				w.slack.AwaitStreams(b, 2)
-				w.slack.Slow(call)
-				w.load(b)
+		for _, verb := range []string{"read", "write"} {
+			limit := 0.0
+			b.Run(fmt.Sprintf("call=%s/%s/limit", call, verb), func(b *testing.B) {
+				w := newSlackLoad(b, botstest.SlackConfig{})
+				w.raw(b, verb == "write")
+				limit = w.load(b, call, verb)
+			})
+			b.Run(fmt.Sprintf("call=%s/%s/bot", call, verb), func(b *testing.B) {
+				w := newSlackLoad(b, botstest.SlackConfig{})
+				w.bot(b, 0)
+				b.ReportMetric(limit/w.load(b, call, verb), "x-limit")
 			})
 		}
+	}
+}
+
+// BenchmarkSlackAcknowledgement is how long Slack waits to be told that an event
+// was taken, asked a hundred times a second while every handler runs for five
+// seconds. Its limit is the raw loop, which acknowledges once a row is committed.
+func BenchmarkSlackAcknowledgement(b *testing.B) {
+	for _, who := range []struct {
+		name, verb string
+		run        func(b *testing.B, w *slackLoad)
+	}{
+		{"limit", "read", func(b *testing.B, w *slackLoad) { w.raw(b, true) }},
+		{"bot", "slow", func(b *testing.B, w *slackLoad) { w.bot(b, 0) }},
+	} {
+		b.Run(who.name, func(b *testing.B) {
+			w := newSlackLoad(b, botstest.SlackConfig{})
+			who.run(b, w)
+			w.warm(b, "read")
+			w.slack.AwaitQuiet(b)
+			w.slack.Acked()
+			over := make(chan struct{})
+			defer close(over)
+			go func() { // the limit's replies are of no interest
+				for {
+					select {
+					case <-w.replied:
+					case <-over:
+						return
+					}
+				}
+			}()
+			every := time.NewTicker(10 * time.Millisecond)
+			defer every.Stop()
+			n := 0
+			for b.Loop() {
+				w.ask(n, who.verb)
+				n++
+				<-every.C
+			}
+			w.slack.AwaitQuiet(b)
+			acked := w.slack.Acked()
+			slices.Sort(acked)
+			b.ReportMetric(float64(acked[len(acked)/2].Microseconds()), "ack-p50-µs")
+			b.ReportMetric(float64(acked[len(acked)*99/100].Microseconds()), "ack-p99-µs")
+		})
+	}
+}
+
+// BenchmarkSlackRedelivery asks 200 times, each of whose two events comes twice:
+// replies is how many replies there are to them.
+func BenchmarkSlackRedelivery(b *testing.B) {
+	const all = 200
+	w := newSlackLoad(b, botstest.SlackConfig{})
+	w.bot(b, 0)
+	w.warm(b, "read")
+	w.slack.Twice()
+	for b.Loop() {
+		before := w.slack.Calls("chat.postMessage")
+		for n := range all {
+			w.ask(n, "read")
+			if n >= slackUnderWay {
+				<-w.replied
+			}
+		}
+		for range slackUnderWay {
+			<-w.replied
+		}
+		w.slack.AwaitQuiet(b)
+		b.ReportMetric(float64(w.slack.Calls("chat.postMessage")-before), "replies")
+	}
+}
+
+// BenchmarkSlackRateLimit asks 20 times in one channel that takes one post a
+// second and refuses the others: replies is how many there are in the end.
+func BenchmarkSlackRateLimit(b *testing.B) {
+	const all = 20
+	w := newSlackLoad(b, botstest.SlackConfig{PostEvery: time.Second})
+	w.bot(b, time.Second)
+	w.slack.AwaitStreams(b, 2)
+	for b.Loop() {
+		for range all {
+			w.ask(0, "read")
+		}
+		replies := 0
+		late := time.NewTimer(2 * time.Minute)
+		for waiting := true; waiting && replies < all; {
+			select {
+			case <-w.replied:
+				replies++
+			case <-late.C:
+				waiting = false
+			}
+		}
+		b.ReportMetric(float64(replies), "replies")
 	}
 }
 
 const (
 	slackChannels = 64
 	slackUnderWay = 32
+	slackWarm     = 2500 * time.Millisecond
 )
 
 // slackLoad is a Slack with people who ask, and a memory.
@@ -73,9 +163,10 @@ type slackLoad struct {
 	replied chan struct{}
 }
 
-func newSlackLoad(b *testing.B) *slackLoad {
+func newSlackLoad(b *testing.B, cfg botstest.SlackConfig) *slackLoad {
 	w := &slackLoad{asked: map[string]time.Time{}, replied: make(chan struct{}, slackUnderWay)}
-	w.slack = botstest.NewSlack(botstest.SlackConfig{Posted: w.posted})
+	cfg.Posted = w.posted
+	w.slack = botstest.NewSlack(cfg)
 	w.app, w.person = w.slack.App("platform"), w.slack.Person("Dev Developer")
 	for i := range slackChannels {
 		w.channels = append(w.channels, w.slack.Channel(fmt.Sprintf("room-%d", i), w.person, w.app.User))
@@ -96,63 +187,93 @@ func (w *slackLoad) posted(channel, _ string) {
 	w.replied <- struct{}{}
 }
 
-// load asks, with as many under way as there may be, one at a time in a channel.
-func (w *slackLoad) load(b *testing.B) {
+// ask asks in one of the channels, which take turns: with twice as many as are
+// under way, an answer is to the last question of its channel.
+func (w *slackLoad) ask(n int, verb string) {
+	channel := w.channels[n%slackChannels]
+	w.mu.Lock()
+	w.asked[channel] = time.Now()
+	w.mu.Unlock()
+	w.slack.Say(w.person, channel, "", "<@"+w.app.User+"> "+verb)
+}
+
+// warm asks until everything is known that is looked up once, and until the bot
+// has run for so long that nothing may have been told to one before it.
+func (w *slackLoad) warm(b *testing.B, verb string) {
+	w.slack.AwaitStreams(b, 2)
+	for began, n := time.Now(), 0; time.Since(began) < slackWarm; n++ {
+		w.ask(n, verb)
+		<-w.replied
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.took = nil
+}
+
+// load asks, with as many under way as there may be, one at a time in a channel,
+// and returns how many were answered a second.
+func (w *slackLoad) load(b *testing.B, call time.Duration, verb string) float64 {
+	w.warm(b, verb)
+	w.slack.Slow(call)
 	began, n := time.Now(), 0
 	for b.Loop() {
 		if n >= slackUnderWay {
 			<-w.replied
 		}
-		// Channels take turns: with twice as many as are under way, an answer is to the last question of its channel.
-		channel := w.channels[n%slackChannels]
-		w.mu.Lock()
-		w.asked[channel] = time.Now()
-		w.mu.Unlock()
-		w.slack.Say(w.person, channel, "", "<@"+w.app.User+"> ping")
+		w.ask(n, verb)
 		n++
 	}
 	for range min(n, slackUnderWay) {
 		<-w.replied
 	}
-	b.ReportMetric(float64(n)/time.Since(began).Seconds(), "msg/s")
+	perSecond := float64(n) / time.Since(began).Seconds()
+	b.ReportMetric(perSecond, "msg/s")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	slices.Sort(w.took)
 	b.ReportMetric(float64(w.took[len(w.took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(w.took[len(w.took)*95/100].Microseconds()), "p95-µs")
+	return perSecond
 }
 
-// bot runs the real runtime over the real transport.
-func (w *slackLoad) bot(b *testing.B, marks bool) {
-	registry, err := commands.NewRegistry(commands.Command{
-		Bot: "platform", Verb: "ping", Summary: "answer", Examples: []string{"ping"}, Effect: commands.Read,
-		Run: func(ctx context.Context, _ commands.Request, reply commands.Reply) error {
-			return reply.Answer(ctx, markup.Message{Kind: "bench.pong", Title: markup.Spans(markup.T("pong"))})
-		},
-	})
-	require.NoError(b, err)
-	full, err := slack.New(slack.Config{
-		Tokens: slack.Tokens{Bot: w.app.BotToken, App: w.app.AppToken, API: w.api}, Name: "platform", Threads: w.store, Pace: -1,
-	})
-	require.NoError(b, err)
-	transport := bots.Transport(full)
-	if !marks {
-		transport = unmarked{full, full, full}
+// slackPong is what is replied.
+var slackPong = markup.Message{Kind: "bench.pong", Title: markup.Spans(markup.T("pong"))}
+
+// bot runs the real runtime over the real transport, as the server does; pace 0 is none.
+func (w *slackLoad) bot(b *testing.B, pace time.Duration) {
+	pong := func(ctx context.Context, _ commands.Request, reply commands.Reply) error {
+		return reply.Answer(ctx, slackPong)
 	}
+	slow := func(ctx context.Context, _ commands.Request, reply commands.Reply) error {
+		five := time.NewTimer(5 * time.Second)
+		defer five.Stop()
+		select {
+		case <-five.C:
+			return reply.Progress(ctx, slackPong)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	registry, err := commands.NewRegistry(
+		commands.Command{Bot: "platform", Verb: "read", Summary: "answer", Examples: []string{"read"}, Effect: commands.Read, Run: pong},
+		commands.Command{Bot: "platform", Verb: "slow", Summary: "take long", Examples: []string{"slow"}, Effect: commands.Read, Run: slow},
+		commands.Command{Bot: "platform", Verb: "write", Summary: "change", Examples: []string{"write"}, Effect: commands.Write, Action: "bench:write", Run: pong},
+	)
+	require.NoError(b, err)
+	if pace == 0 {
+		pace = -1
+	}
+	transport, err := slack.New(slack.Config{
+		Tokens: slack.Tokens{Bot: w.app.BotToken, App: w.app.AppToken, API: w.api}, Name: "platform", Threads: w.store, Cursor: w.store, Pace: pace,
+	})
+	require.NoError(b, err)
 	r, err := bots.New(bots.Config{
-		Bot: "platform", Transport: transport, Commands: registry, Inbox: w.store, Outbox: w.store,
+		Bot: "platform", Transport: transport, Commands: registry, Inbox: w.store, Outbox: w.store, Marks: slackMarks,
 		Directory: botstest.Everybody{"admins"}, Policy: bots.Grants{"admins": {"*"}},
 	})
 	require.NoError(b, err)
 	w.lasting(b, r.Run)
-	b.Cleanup(func() { require.NoError(b, full.Close()) })
-}
-
-// unmarked is a transport without reactions.
-type unmarked struct {
-	bots.Transport
-	bots.Editor
-	bots.Finder
+	b.Cleanup(func() { require.NoError(b, transport.Close()) })
 }
 
 // lasting runs something until the benchmark ends.
@@ -230,25 +351,24 @@ func (w *slackLoad) rawStream(ctx context.Context, b *testing.B, client *http.Cl
 
 // rawReply posts the reply; with rows, it writes what the runtime writes for it.
 func (w *slackLoad) rawReply(ctx context.Context, b *testing.B, client *http.Client, key string, e rawEvent, rows bool) {
-	now := time.Now()
 	place := []byte(e.Payload.Event.Channel + "/" + e.Payload.Event.TS)
 	var id int64
 	if rows {
-		require.NoError(b, w.store.Put(ctx, key+"/answer", "raw", place, []byte(`{"title":[{"kind":"text","text":"pong"}]}`), now))
-		require.NoError(b, w.store.Owed(ctx, "raw", now, func(row int64, k string, _, _ []byte, _ int64, _ string, _ time.Time) error {
-			if k == key+"/answer" {
-				id = row
-			}
-			return nil
-		}))
-		require.NoError(b, w.store.Try(ctx, id, now))
+		body, err := json.Marshal(slackPong)
+		require.NoError(b, err)
+		id, _, err = w.store.Offer(ctx, key+"/answer", "raw", place, body, time.Now())
+		require.NoError(b, err)
 	}
+	part := markup.Slack(slackPong)[0]
+	blocks, err := json.Marshal(part.Blocks)
+	require.NoError(b, err)
 	w.rawCall(b, client, "chat.postMessage", w.app.BotToken, url.Values{
-		"channel": {e.Payload.Event.Channel}, "thread_ts": {e.Payload.Event.TS}, "text": {"pong"},
+		"channel": {e.Payload.Event.Channel}, "thread_ts": {e.Payload.Event.TS}, "text": {part.Text}, "blocks": {string(blocks)},
+		"unfurl_links": {"false"}, "unfurl_media": {"false"},
+		"metadata": {`{"event_type":"platform_message","event_payload":{"key":"0123456789abcdef01234567","part":0,"content":"0123456789abcdef01234567"}}`},
 	}, nil)
 	if rows {
-		require.NoError(b, w.store.Sent(ctx, id, 1, e.Payload.Event.TS, now))
-		require.NoError(b, w.store.Finish(ctx, key, bots.ReactionDone, now))
+		require.NoError(b, w.store.Answered(ctx, id, 1, e.Payload.Event.TS, key, bots.ReactionDone, time.Now()))
 	}
 }
 

@@ -73,7 +73,8 @@ func (r *rooms) openTelemetry(ctx context.Context, p *Platform) (err error) {
 	}
 	return errors.Join(t.registry.Register(collectors.NewGoCollector()),
 		t.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
-		t.gauge(ctx, "platform_outbox_owed", "Messages and events that are still to be said.", p.Owed),
+		t.registry.Register(newBacklog(ctx, p)),
+		t.gauge(ctx, "platform_events_unannounced", "Events that are still to be announced, a thousand at most.", p.behind),
 		t.gauge(ctx, "platform_hook_deliveries_due", "Hook deliveries neither accepted nor given up.", func(ctx context.Context) (int, error) { return r.git.Due(ctx) }),
 		t.gauge(ctx, "platform_telemetry_lines_dropped", "Log lines dropped since the store was made, the oldest first.", func(ctx context.Context) (int, error) {
 			d, err := t.observer.Dropped(ctx)

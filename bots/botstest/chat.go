@@ -26,6 +26,7 @@ type Said struct {
 	Edits     int
 	Reactions []string // in alphabetical order
 
+	key   string      // of what a bot said
 	press *bots.Press // a press is no message: it stands here for its order alone
 }
 
@@ -60,7 +61,8 @@ type Chat struct {
 	latency  time.Duration
 	editable time.Duration
 	calls    int
-	changed  chan struct{} // closed at every change, and replaced
+	tellings map[string]telling // by event and bot, of those who are told again
+	changed  chan struct{}      // closed at every change, and replaced
 }
 
 // NewChat makes an empty chat. now may be nil.
@@ -68,7 +70,7 @@ func NewChat(now func() time.Time) *Chat {
 	if now == nil {
 		now = time.Now
 	}
-	return &Chat{now: now, editable: 10 * time.Minute, changed: make(chan struct{})}
+	return &Chat{now: now, editable: 10 * time.Minute, changed: make(chan struct{}), tellings: map[string]telling{}}
 }
 
 // Say posts a person's message that mentions every bot there is, and returns its id.
@@ -240,8 +242,8 @@ func (a *Account) Link(_ commands.Place, id string) string { return "http://chat
 
 // Send posts a message.
 func (a *Account) Send(ctx context.Context, out bots.Outgoing) (id string, err error) {
-	err = a.call(ctx, true, func(c *Chat) error {
-		id = c.add(&Said{From: a.bot, Place: out.Place, Message: out.Message, At: c.now()}).ID
+	err = a.call(ctx, "send", func(c *Chat) error {
+		id = c.add(&Said{From: a.bot, Place: out.Place, Message: out.Message, At: c.now(), key: out.Key}).ID
 		return nil
 	})
 	if err != nil {
@@ -252,7 +254,7 @@ func (a *Account) Send(ctx context.Context, out bots.Outgoing) (id string, err e
 
 // Edit changes a message, while it is young enough.
 func (a *Account) Edit(ctx context.Context, id string, out bots.Outgoing) error {
-	return a.call(ctx, true, func(c *Chat) error {
+	return a.call(ctx, "edit", func(c *Chat) error {
 		for _, s := range c.said {
 			if s.ID == id {
 				if c.now().Sub(s.At) > c.editable {
@@ -269,7 +271,7 @@ func (a *Account) Edit(ctx context.Context, id string, out bots.Outgoing) error 
 
 // React puts an emoji on a message or takes it off.
 func (a *Account) React(ctx context.Context, id, emoji string, on bool) error {
-	return a.call(ctx, false, func(c *Chat) error {
+	return a.call(ctx, "react", func(c *Chat) error {
 		for _, s := range c.said {
 			if s.ID == id {
 				set := map[string]bool{}
@@ -294,7 +296,7 @@ func (a *Account) Find(ctx context.Context, out bots.Outgoing) (id string, found
 	if err != nil {
 		return "", false, err
 	}
-	err = a.call(ctx, false, func(c *Chat) error {
+	err = a.call(ctx, "", func(c *Chat) error {
 		for _, s := range c.said {
 			have, err := json.Marshal(s.Message)
 			if err != nil {
@@ -315,8 +317,17 @@ func (a *Account) Self() bots.User { return bots.User{ID: a.bot, Name: a.bot} }
 // Close does nothing: Run ends by its context.
 func (a *Account) Close() error { return nil }
 
-// call is one call over the wire: it takes time, may fail, and a dead process makes none.
-func (a *Account) call(ctx context.Context, faulty bool, do func(*Chat) error) error {
+// step does what a process does to the outside: one of its life's writes of the name.
+func (a *Account) step(name string, do func() error) error {
+	if a.life == nil {
+		return do()
+	}
+	return a.life.Write(name, do)
+}
+
+// call is one call over the wire: it takes time, may fail, and a dead process
+// makes none. One with a name changes the chat, and is one of its life's writes.
+func (a *Account) call(ctx context.Context, name string, do func(*Chat) error) error {
 	a.chat.mu.Lock()
 	latency := a.chat.latency
 	a.chat.mu.Unlock()
@@ -326,7 +337,14 @@ func (a *Account) call(ctx context.Context, faulty bool, do func(*Chat) error) e
 	if a.life != nil && a.life.dead() {
 		return ErrDead
 	}
-	c := a.chat
+	if name == "" {
+		return a.chat.called(false, do)
+	}
+	return a.step(name, func() error { return a.chat.called(name != "react", do) })
+}
+
+// called carries a call out, or has it fail.
+func (c *Chat) called(faulty bool, do func(*Chat) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++

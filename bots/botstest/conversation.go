@@ -3,6 +3,7 @@ package botstest
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,15 +63,36 @@ func Converse(t testing.TB, bot string, router bots.Commands, change ...func(*bo
 
 // Ask says something to the bot as the user and waits for the outcome: what the
 // bot then said in the place since, oldest first, and the reaction on the question.
+// What the bot said elsewhere by then stands there.
 func (c *Conversation) Ask(user, text string) (said []markup.Message, reaction string) {
 	c.t.Helper()
 	before := len(c.Chat.Bots(c.Place))
 	id := c.Chat.Say(user, c.Place, text)
 	reaction = c.Chat.Await(c.t, id)
+	c.delivered()
 	for _, s := range c.Chat.Bots(c.Place)[before:] {
 		said = append(said, s.Message)
 	}
 	return said, reaction
+}
+
+// delivered waits until what the bot has said is in the chat, as far as it is not put off.
+func (c *Conversation) delivered() {
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	late := time.NewTimer(Patience)
+	defer late.Stop()
+	for {
+		owes := slices.ContainsFunc(c.Store.Rows(), func(r Row) bool { return r.owed() && !r.Due.After(time.Now()) })
+		if !owes {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-late.C:
+			return
+		}
+	}
 }
 
 // Await waits until a message bears a final reaction, which comes after its answer.

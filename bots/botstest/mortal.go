@@ -19,9 +19,9 @@ type Storage interface {
 // ErrDead is what everything answers once a Mortal has died.
 var ErrDead = errors.New("the process is dead")
 
-// Mortal is one life of a process: its durable writes are counted, and with the
-// last one allowed the process is dead. That write is kept; from then on nothing
-// it does has an effect, in its store or in its chat. Make the next life over the same store.
+// Mortal is one life of a process: its durable writes and what it does to its
+// chat are counted, and with the last one allowed the process is dead. That one
+// is kept; from then on nothing it does has an effect, in its store or in its chat. Make the next life over the same store.
 type Mortal struct {
 	Storage
 
@@ -31,7 +31,7 @@ type Mortal struct {
 	died   chan struct{}
 }
 
-// NewMortal gives a life of n durable writes; n below zero is a life without end.
+// NewMortal gives a life of n writes; n below zero is a life without end.
 func NewMortal(s Storage, n int) *Mortal {
 	return &Mortal{Storage: s, left: n, died: make(chan struct{})}
 }
@@ -39,7 +39,7 @@ func NewMortal(s Storage, n int) *Mortal {
 // Died is closed at the moment of death.
 func (m *Mortal) Died() <-chan struct{} { return m.died }
 
-// Writes names the durable writes of this life in order: "hear", "put", "try", ...
+// Writes names the writes of this life in order: "hear", "put", "try", "send", ...
 func (m *Mortal) Writes() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,6 +101,20 @@ func (m *Mortal) SetCursor(ctx context.Context, name, value string) error {
 // Put counts as "put".
 func (m *Mortal) Put(ctx context.Context, key, bot string, place, payload []byte, at time.Time) error {
 	return m.Write("put", func() error { return m.Storage.Put(ctx, key, bot, place, payload, at) })
+}
+
+// Offer counts as "offer".
+func (m *Mortal) Offer(ctx context.Context, key, bot string, place, payload []byte, at time.Time) (id int64, opened bool, err error) {
+	err = m.Write("offer", func() error {
+		id, opened, err = m.Storage.Offer(ctx, key, bot, place, payload, at)
+		return err
+	})
+	return id, opened, err
+}
+
+// Answered counts as "answered".
+func (m *Mortal) Answered(ctx context.Context, id, rev int64, sentID, heard, outcome string, at time.Time) error {
+	return m.Write("answered", func() error { return m.Storage.Answered(ctx, id, rev, sentID, heard, outcome, at) })
 }
 
 // Try counts as "try".

@@ -31,6 +31,10 @@ type SlackConfig struct {
 	Posted func(channel, thread string)
 	// Ping is how often streams are pinged; 0 means ten seconds.
 	Ping time.Duration
+	// Lifetime is how old a stream grows, as its greeting says; 0 means five hours.
+	Lifetime time.Duration
+	// Old says that the workspace does not know the newer blocks: tables, rich text and containers.
+	Old bool
 }
 
 // Slack is a Slack workspace with people, channels, apps and faults: the Web API
@@ -56,9 +60,13 @@ type Slack struct {
 	tickets   map[string]*slackApp   // of event streams that were asked for
 	envelopes map[string]*slackEvent // sent and not acknowledged, by envelope id
 	unsent    []*slackEvent          // while no stream is open
+	acked     []time.Duration        // how long sendings took to be acknowledged
 	given     []string               // events that were never acknowledged, by their ids
 	streams   map[*slackStream]bool
 	pongs     int
+	refuse    []int         // statuses with which the next streams are refused
+	strays    []string      // acknowledgements of what was never sent as an event
+	fewest    int           // streams open at a time, since AwaitStreams last returned
 	changed   chan struct{} // closed at every change, and replaced
 }
 
@@ -117,6 +125,9 @@ func NewSlack(cfg SlackConfig) *Slack {
 	if cfg.Ping == 0 {
 		cfg.Ping = 10 * time.Second
 	}
+	if cfg.Lifetime == 0 {
+		cfg.Lifetime = 5 * time.Hour
+	}
 	return &Slack{
 		cfg: cfg, users: map[string]*slackUser{}, channels: map[string]*slackChannel{}, calls: map[string]int{}, posted: map[string]time.Time{},
 		tickets: map[string]*slackApp{}, envelopes: map[string]*slackEvent{}, streams: map[*slackStream]bool{}, changed: make(chan struct{}),
@@ -170,53 +181,6 @@ func (s *Slack) serve(t testing.TB, l net.Listener) {
 	})
 }
 
-// App installs an app whose bot has the name.
-func (s *Slack) App(name string) SlackApp {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.account(name, slackTeam, true)
-	a := &slackApp{id: s.id("A"), bot: s.id("B"), name: name, SlackApp: SlackApp{User: u.id, BotToken: "xoxb-" + u.id, AppToken: "xapp-" + u.id}}
-	s.apps = append(s.apps, a)
-	return a.SlackApp
-}
-
-// Person makes a person of the workspace.
-func (s *Slack) Person(name string) (id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.account(name, slackTeam, false).id
-}
-
-// Stranger makes a person of another workspace, who may be in a channel that both share.
-func (s *Slack) Stranger(name string) (id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.account(name, slackTeam2, false).id
-}
-
-// Channel makes a public channel with members, people and apps alike.
-func (s *Slack) Channel(name string, members ...string) (id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conversation("channel", name, members...).id
-}
-
-// Join makes people and apps members of a channel.
-func (s *Slack) Join(channel string, members ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range members {
-		s.channels[channel].members[m] = true
-	}
-}
-
-// Archive archives a channel.
-func (s *Slack) Archive(channel string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.channels[channel].archived = true
-}
-
 // Fail makes calls of a method fail, one fault each, in order.
 func (s *Slack) Fail(faults ...SlackFault) {
 	s.mu.Lock()
@@ -243,6 +207,17 @@ func (s *Slack) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[method]
+}
+
+// AllCalls is how often any method was called.
+func (s *Slack) AllCalls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := 0
+	for _, n := range s.calls {
+		all += n
+	}
+	return all
 }
 
 // Changed is closed at the next change of what was said, or of the streams.

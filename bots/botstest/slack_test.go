@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,22 @@ func newSlackWorld(t *testing.T) *slackWorld {
 
 func text(of string, length int) *slack.TextBlockObject {
 	return slack.NewTextBlockObject(of, strings.Repeat("x", length), false, false)
+}
+
+func table(rows, columns int) slack.Block {
+	b := slack.NewTableBlock("")
+	for range rows {
+		b.AddRow(slices.Repeat([]slack.TableCell{slack.NewTableRawTextCell("x")}, columns)...)
+	}
+	return b
+}
+
+func container(n int, inner slack.Block) slack.Block {
+	b := slack.NewContainerBlock().WithTitle(text("plain_text", 10))
+	for range n {
+		b.AddChildBlock(inner)
+	}
+	return b
 }
 
 func TestWhatSlackRefusesOfAMessageTheDoubleRefuses(t *testing.T) {
@@ -82,6 +99,15 @@ func TestWhatSlackRefusesOfAMessageTheDoubleRefuses(t *testing.T) {
 		{"too many buttons", w.channel, blocks(buttons(26, 5, "")), "invalid_blocks"},
 		{"a button with a long label", w.channel, blocks(buttons(1, 76, "")), "invalid_blocks"},
 		{"a button of an unknown style", w.channel, blocks(buttons(1, 5, "bold")), "invalid_blocks"},
+		{"a table of many rows", w.channel, blocks(table(100, 2)), ""},
+		{"a table of many columns", w.channel, blocks(table(2, 20)), ""},
+		{"a table of too many rows", w.channel, blocks(table(101, 1)), "invalid_blocks"},
+		{"a table of too many columns", w.channel, blocks(table(1, 21)), "invalid_blocks"},
+		{"two tables", w.channel, blocks(table(1, 1), table(1, 1)), "invalid_blocks"},
+		{"a container", w.channel, blocks(container(10, slack.NewDividerBlock())), ""},
+		{"a container of too many", w.channel, blocks(container(11, slack.NewDividerBlock())), "invalid_blocks"},
+		{"a container in a container", w.channel, blocks(container(1, container(1, slack.NewDividerBlock()))), "invalid_blocks"},
+		{"blocks that are long together", w.channel, blocks(slices.Repeat([]slack.Block{slack.NewSectionBlock(text("mrkdwn", 2900), nil, nil)}, 5)...), "msg_blocks_too_long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := w.api.PostMessageContext(t.Context(), c.channel, c.options...)
@@ -155,6 +181,38 @@ func TestTheLibraryReadsWhatTheDoubleAnswers(t *testing.T) {
 	_, err = stranger.AuthTestContext(ctx)
 	var refused *net.OpError
 	require.ErrorAs(t, err, &refused)
+}
+
+func TestWhatTheDoubleTellsOfConversationsAndThreads(t *testing.T) {
+	w := newSlackWorld(t)
+	ctx, direct := t.Context(), w.Direct(w.person, w.app.User)
+	w.Channel("elsewhere", w.person)
+	root := w.Say(w.person, w.channel, "", "shall we?")
+	w.Say(w.person, w.channel, root, "yes")
+	_, last, err := w.api.PostMessageContext(ctx, w.channel, slack.MsgOptionText("done", false), slack.MsgOptionTS(root))
+	require.NoError(t, err)
+	history, err := w.api.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{ChannelID: w.channel})
+	require.NoError(t, err)
+	require.Len(t, history.Messages, 1)
+	got := history.Messages[0]
+	assert.Equal(t, []any{root, 2, last, []string{w.person, w.app.User}}, []any{got.ThreadTimestamp, got.ReplyCount, got.LatestReply, got.ReplyUsers})
+	late, err := w.api.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{ChannelID: w.channel, Oldest: root})
+	require.NoError(t, err)
+	assert.Empty(t, late.Messages, "what is as old as the oldest is left out")
+	for types, want := range map[string][]string{"": {w.channel}, "im": {direct}, "public_channel,im": {w.channel, direct}} {
+		of, _, err := w.api.GetConversationsForUserContext(ctx, &slack.GetConversationsForUserParameters{Types: strings.Split(types, ",")})
+		require.NoError(t, err)
+		var ids []string
+		for _, c := range of {
+			ids = append(ids, c.ID)
+		}
+		assert.Equal(t, want, ids)
+	}
+	_, ts, err := w.api.PostMessageContext(ctx, w.channel, slack.MsgOptionText("x", false), slack.MsgOptionBlocks(slack.NewSectionBlock(text("mrkdwn", 5), nil, nil)))
+	require.NoError(t, err)
+	_, _, _, err = w.api.UpdateMessageContext(ctx, w.channel, ts, slack.MsgOptionText("y", false))
+	require.NoError(t, err)
+	assert.Equal(t, "xxxxx", w.Said(w.channel, "")[1].Text, "an edit that says nothing of blocks leaves them")
 }
 
 // Slack waits three seconds for an acknowledgement, and sends an event again at

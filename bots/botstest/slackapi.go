@@ -17,6 +17,7 @@ type SlackFault struct {
 	Kind   SlackFaultKind
 	After  time.Duration // of SlackLimited
 	Code   string        // of SlackRefused: Slack's error code
+	Why    []string      // of SlackRefused: Slack's sentences about it
 }
 
 // SlackFaultKind tells what goes wrong with a call.
@@ -30,6 +31,9 @@ const (
 	SlackVanished                       // not carried out, and the connection cut
 	SlackBroken                         // 503 from something in front of Slack
 	SlackRefused                        // an answer with the code
+	SlackPage                           // 200 with a page, from something in front of Slack
+	SlackEmpty                          // 200 with JSON that is no answer of Slack's
+	SlackSilent                         // carried out, and never answered: whoever asks gives up
 )
 
 // slackCall is one call of the Web API.
@@ -78,6 +82,7 @@ var slackMethods = map[string]func(s *Slack, c slackCall) (answer, string){
 	"conversations.open":    (*Slack).conversationsOpen,
 	"users.info":            (*Slack).usersInfo,
 	"users.list":            (*Slack).usersList,
+	"users.conversations":   (*Slack).usersConversations,
 }
 
 // handler serves the Web API and the event streams.
@@ -113,13 +118,21 @@ func (s *Slack) serveMethod(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "<html>upstream connect error</html>", http.StatusServiceUnavailable)
 		return
 	case SlackRefused:
-		slackAnswer(w, answer{}, fault.Code)
+		slackAnswer(w, answer{"response_metadata": answer{"messages": fault.Why}}, fault.Code)
+		return
+	case SlackPage:
+		_, _ = w.Write([]byte("<!doctype html><title>Sign in to the network</title>"))
+		return
+	case SlackEmpty:
+		_, _ = w.Write([]byte(`{"status":"maintenance"}`))
 		return
 	}
 	a, code, after := s.carryOut(method, token, slackCall{form: form, host: r.Host})
 	switch {
 	case fault.Kind == SlackLost:
 		panic(http.ErrAbortHandler)
+	case fault.Kind == SlackSilent:
+		<-r.Context().Done()
 	case after > 0:
 		limited(w, after)
 	default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"platform.dev/platform/bots/markup"
 )
@@ -20,6 +21,9 @@ const (
 	slackValueLimit   = 2_000
 	slackTableRows    = 100
 	slackTableColumns = 20
+	slackTableText    = 10_000
+	slackChildLimit   = 10
+	slackBlocksLimit  = 13_000 // characters of the blocks' JSON; Slack documents no figure
 )
 
 // slackBlock is what is checked of a block.
@@ -29,6 +33,9 @@ type slackBlock struct {
 	Fields   []slackText       `json:"fields"`
 	Elements []json.RawMessage `json:"elements"`
 	Rows     [][]any           `json:"rows"`
+	Columns  []any             `json:"column_settings"`
+	Title    *slackText        `json:"title"`
+	Children []slackBlock      `json:"child_blocks"`
 }
 
 type slackText struct {
@@ -36,18 +43,22 @@ type slackText struct {
 	Text string `json:"text"`
 }
 
-// checkBlocks finds what Slack would refuse in blocks. faults are its sentences.
-func checkBlocks(raw json.RawMessage) (faults []string, code string) {
+// checkBlocks finds what Slack would refuse in blocks, in an old workspace or a
+// newer one. faults are its sentences.
+func checkBlocks(raw json.RawMessage, old bool) (faults []string, code string) {
 	var blocks []slackBlock
 	if err := json.Unmarshal(raw, &blocks); err != nil {
 		return nil, "invalid_blocks_format"
+	}
+	if len(raw) > slackBlocksLimit && asciiLength(raw) > slackBlocksLimit {
+		return nil, "msg_blocks_too_long"
 	}
 	if len(blocks) > slackBlockLimit {
 		faults = append(faults, fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/blocks]", slackBlockLimit))
 	}
 	tables := 0
 	for i, b := range blocks {
-		if wrong := b.wrong(); wrong != "" {
+		if wrong := b.wrong(old); wrong != "" {
 			faults = append(faults, fmt.Sprintf("[ERROR] %s [json-pointer:/blocks/%d]", wrong, i))
 		}
 		if b.Type == "table" {
@@ -64,7 +75,10 @@ func checkBlocks(raw json.RawMessage) (faults []string, code string) {
 }
 
 // wrong is what Slack would refuse a block for, "" for nothing.
-func (b slackBlock) wrong() string {
+func (b slackBlock) wrong(old bool) string {
+	if old && (b.Type == "table" || b.Type == "rich_text" || b.Type == "container") {
+		return "unsupported type: " + b.Type
+	}
 	switch b.Type {
 	case "section":
 		if b.Text == nil && len(b.Fields) == 0 {
@@ -90,18 +104,85 @@ func (b slackBlock) wrong() string {
 		if len(b.Elements) == 0 || len(b.Elements) > 10 {
 			return "from 1 to 10 items allowed"
 		}
+		for _, raw := range b.Elements {
+			var e slackText
+			if err := json.Unmarshal(raw, &e); err != nil || e.Type != "mrkdwn" && e.Type != "plain_text" {
+				return "unsupported element"
+			}
+			if wrong := fits(&e, slackSectionLimit); wrong != "" {
+				return wrong
+			}
+		}
 	case "actions":
 		return b.wrongActions()
 	case "table":
-		if len(b.Rows) == 0 || len(b.Rows) > slackTableRows || len(b.Rows[0]) > slackTableColumns {
-			return "invalid table size"
+		return b.wrongTable()
+	case "rich_text":
+		if len(b.Elements) == 0 {
+			return "missing required field: elements"
 		}
-	case "divider", "rich_text", "markdown", "container":
+	case "container":
+		return b.wrongContainer()
+	case "divider", "markdown":
 	default:
 		return "unsupported type: " + b.Type
 	}
 	return ""
 }
+
+// wrongTable is what Slack would refuse a table for.
+func (b slackBlock) wrongTable() string {
+	if len(b.Rows) == 0 || len(b.Rows) > slackTableRows || len(b.Columns) > slackTableColumns {
+		return "invalid table size"
+	}
+	for _, row := range b.Rows {
+		if len(row) == 0 || len(row) > slackTableColumns || len(row) != len(b.Rows[0]) {
+			return "invalid table size"
+		}
+	}
+	if shown, _ := shownBlocks(slackJSON([]any{answer{"rows": b.Rows}})); utf8.RuneCountInString(shown) > slackTableText {
+		return "table text too long"
+	}
+	return ""
+}
+
+// wrongContainer is what Slack would refuse a container for: a title, and from one
+// to ten blocks that are none of the larger kinds.
+func (b slackBlock) wrongContainer() string {
+	if b.Title == nil || b.Title.Type != "plain_text" {
+		return "must be plain_text"
+	}
+	if wrong := fits(b.Title, slackHeaderLimit); wrong != "" {
+		return wrong
+	}
+	if len(b.Children) == 0 || len(b.Children) > slackChildLimit {
+		return "from 1 to 10 items allowed"
+	}
+	for _, child := range b.Children {
+		if child.Type == "container" || child.Type == "table" || child.Type == "rich_text" {
+			return "unsupported type: " + child.Type
+		}
+		if wrong := child.wrong(false); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// asciiLength is the length of JSON in which everything beyond ASCII is escaped, and nothing else that need not be.
+func asciiLength(raw json.RawMessage) int {
+	n := 0
+	for _, r := range slackPlainly.Replace(string(raw)) {
+		if r < 0x80 {
+			n++
+		} else {
+			n += 6 * utf16.RuneLen(r)
+		}
+	}
+	return n
+}
+
+var slackPlainly = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
 // wrongActions is what Slack would refuse a row of buttons for.
 func (b slackBlock) wrongActions() string {
@@ -188,6 +269,19 @@ func shownBlocks(raw json.RawMessage) (shown string, buttons []string) {
 	}
 	visit(blocks)
 	return strings.Join(lines, "\n"), buttons
+}
+
+// SlackRefusal is what a workspace would refuse a message for that a renderer made,
+// old (SlackConfig.Old) or not; "" for nothing.
+func SlackRefusal(m markup.SlackMessage, old bool) string {
+	switch {
+	case m.Text == "" && len(m.Blocks) == 0:
+		return "no_text"
+	case len(m.Text) > slackEditLimit:
+		return "msg_too_long"
+	}
+	faults, code := checkBlocks(slackJSON(m.Blocks), old)
+	return strings.Join(append(faults, code), "\n")
 }
 
 // SlackRead is what people read of a message that a renderer made.

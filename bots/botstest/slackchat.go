@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // What Slack takes at most of one message.
@@ -19,7 +20,7 @@ func (s *Slack) chatPostMessage(c slackCall) (answer, string) {
 		return nil, code
 	}
 	m := &slackMessage{user: c.app.User, bot: c.app.bot, thread: c.text("thread_ts")}
-	if a, code := m.fill(c, slackTextLimit, false); code != "" {
+	if a, code := m.fill(c, slackTextLimit, s.cfg.Old); code != "" {
 		return a, code
 	}
 	if m.thread != "" {
@@ -49,11 +50,11 @@ func (s *Slack) writable(c slackCall) (*slackChannel, string) {
 	return in, ""
 }
 
-// fill takes over what a call says a message shows.
-func (m *slackMessage) fill(c slackCall, limit int, bytes bool) (answer, string) {
+// fill takes over what a call says a message shows. Of a post the limit is counted in characters, of an edit in bytes.
+func (m *slackMessage) fill(c slackCall, limit int, old bool) (answer, string) {
 	text := c.text("text")
-	size := len([]rune(text))
-	if bytes {
+	size := utf8.RuneCountInString(text)
+	if limit == slackEditLimit {
 		size = len(text)
 	}
 	blocks, metadata := json.RawMessage(c.text("blocks")), json.RawMessage(c.text("metadata"))
@@ -68,7 +69,7 @@ func (m *slackMessage) fill(c slackCall, limit int, bytes bool) (answer, string)
 		return nil, "invalid_metadata_format"
 	}
 	if len(blocks) > 0 {
-		if faults, code := checkBlocks(blocks); code != "" {
+		if faults, code := checkBlocks(blocks, old); code != "" {
 			return answer{"errors": faults, "response_metadata": answer{"messages": faults}}, code
 		}
 	}
@@ -142,7 +143,10 @@ func (s *Slack) chatUpdate(c slackCall) (answer, string) {
 		return nil, code
 	}
 	changed := *m
-	if a, code := changed.fill(c, slackEditLimit, true); code != "" {
+	if c.text("blocks") == "" && len(m.blocks) > 0 {
+		c.form.Set("blocks", string(m.blocks)) // without a word about blocks, those that are there stay
+	}
+	if a, code := changed.fill(c, slackEditLimit, s.cfg.Old); code != "" {
 		return a, code
 	}
 	changed.edits++

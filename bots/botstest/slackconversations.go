@@ -38,6 +38,24 @@ func (s *Slack) conversationsList(c slackCall) (answer, string) {
 	return answer{"channels": page, "response_metadata": answer{"next_cursor": next}}, ""
 }
 
+// usersConversations are the conversations that an app is a member of.
+func (s *Slack) usersConversations(c slackCall) (answer, string) {
+	types := strings.Split(c.text("types"), ",")
+	if c.text("types") == "" {
+		types = []string{"public_channel"}
+	}
+	var found []any
+	for _, id := range slices.Sorted(maps.Keys(s.channels)) {
+		in := s.channels[id]
+		kind := map[string]string{"channel": "public_channel", "im": "im", "mpim": "mpim"}[in.kind]
+		if in.members[c.app.User] && slices.Contains(types, kind) && (!in.archived || !c.yes("exclude_archived")) {
+			found = append(found, in.json(c.app.User))
+		}
+	}
+	page, next := pageOf(found, c, 999)
+	return answer{"channels": page, "response_metadata": answer{"next_cursor": next}}, ""
+}
+
 func (s *Slack) conversationsInfo(c slackCall) (answer, string) {
 	in := s.channels[c.text("channel")]
 	if in == nil || in.kind != "channel" && !in.members[c.app.User] {
@@ -75,10 +93,33 @@ func (s *Slack) conversationsHistory(c slackCall) (answer, string) {
 	var found []any
 	for _, m := range slices.Backward(in.messages) {
 		if m.thread == "" && c.between(m.ts) {
-			found = append(found, m.json(c.yes("include_all_metadata")))
+			a := m.json(c.yes("include_all_metadata"))
+			maps.Copy(a, in.threadOf(m))
+			found = append(found, a)
 		}
 	}
 	return paged(found, c), ""
+}
+
+// threadOf is what the first message of a thread tells of it; nothing for any other message.
+func (in *slackChannel) threadOf(root *slackMessage) answer {
+	var users []string
+	latest, count := "", 0
+	for _, m := range in.messages {
+		if m.thread != root.ts {
+			continue
+		}
+		latest, count = m.ts, count+1
+		if !slices.Contains(users, m.user) && len(users) < 5 {
+			users = append(users, m.user)
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return answer{
+		"thread_ts": root.ts, "reply_count": count, "reply_users": users, "reply_users_count": len(users), "latest_reply": latest, "subscribed": false, "is_locked": false,
+	}
 }
 
 func (s *Slack) conversationsReplies(c slackCall) (answer, string) {
@@ -94,7 +135,11 @@ func (s *Slack) conversationsReplies(c slackCall) (answer, string) {
 	for _, m := range in.messages {
 		// The root is always there; asked for a reply, Slack shows that alone.
 		if m == root || m.thread == root.ts && c.between(m.ts) {
-			found = append(found, m.json(c.yes("include_all_metadata")))
+			a := m.json(c.yes("include_all_metadata"))
+			if m == root {
+				maps.Copy(a, in.threadOf(m))
+			}
+			found = append(found, a)
 		}
 	}
 	return paged(found, c), ""

@@ -11,6 +11,9 @@ import (
 // slackAckWait is how long Slack waits for an event to be acknowledged.
 const slackAckWait = 3 * time.Second
 
+// slackAcksKept is how many acknowledgements are remembered.
+const slackAcksKept = 1 << 20
+
 // slackEvent is something that an app is to be told, until it says that it knows.
 type slackEvent struct {
 	app     *slackApp
@@ -20,7 +23,8 @@ type slackEvent struct {
 	sent    int // how often
 	known   bool
 	timer   *time.Timer
-	queued  bool // among those that wait for a stream
+	queued  bool      // among those that wait for a stream
+	at      time.Time // of its last sending
 }
 
 func (e *slackEvent) stop() {
@@ -132,6 +136,16 @@ func (s *Slack) Unacknowledged() []string {
 	return append([]string{}, s.given...)
 }
 
+// Acked is how long each sending took to be acknowledged, in the order of the
+// acknowledgements, a million at most; it begins anew with each call.
+func (s *Slack) Acked() []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	acked := s.acked
+	s.acked = nil
+	return acked
+}
+
 // Waiting is how many events were not acknowledged yet.
 func (s *Slack) Waiting() int {
 	s.mu.Lock()
@@ -224,6 +238,7 @@ func (s *Slack) dispatch(e *slackEvent) {
 	}
 	e.sent++
 	e.unqueue(s)
+	e.at = time.Now()
 	s.envelopes[id] = e
 	stream.sent[id] = e
 	e.stop()
@@ -294,9 +309,15 @@ func (s *Slack) again(e *slackEvent) {
 func (s *Slack) acknowledged(id string) {
 	e := s.envelopes[id]
 	if e == nil {
+		if !strings.HasPrefix(id, "Env") {
+			s.strays = append(s.strays, id)
+		}
 		return
 	}
 	delete(s.envelopes, id)
+	if len(s.acked) < slackAcksKept {
+		s.acked = append(s.acked, time.Since(e.at))
+	}
 	e.known = true
 	e.stop()
 	e.unqueue(s)

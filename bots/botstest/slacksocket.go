@@ -20,6 +20,9 @@ type slackStream struct {
 	done chan struct{}
 	once sync.Once
 	sent map[string]*slackEvent // over this stream, by envelope id
+
+	frozen chan struct{} // closed when the network swallows whatever is sent over it
+	freeze sync.Once
 }
 
 // slackStreamQueue is how many events a stream holds that its app has not read.
@@ -46,6 +49,13 @@ func (s *Slack) openStream(c slackCall) (answer, string) {
 // serveStream is one event stream, from its greeting to its end.
 func (s *Slack) serveStream(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
+	if len(s.refuse) > 0 {
+		status := s.refuse[0]
+		s.refuse = s.refuse[1:]
+		s.mu.Unlock()
+		http.Error(w, http.StatusText(status), status)
+		return
+	}
 	app := s.tickets[r.URL.Query().Get("ticket")]
 	delete(s.tickets, r.URL.Query().Get("ticket")) // good once
 	if app == nil || s.closed {
@@ -63,10 +73,17 @@ func (s *Slack) serveStream(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &slackStream{
 		app: app, conn: conn, out: make(chan json.RawMessage, slackStreamQueue), done: make(chan struct{}), sent: map[string]*slackEvent{},
+		frozen: make(chan struct{}),
 	}
 	conn.SetPongHandler(func(string) error { s.ponged(); return nil })
+	conn.SetPingHandler(func(text string) error {
+		if !c.swallows() {
+			_ = conn.WriteControl(websocket.PongMessage, []byte(text), time.Now().Add(time.Second))
+		}
+		return nil
+	})
 	var writing sync.WaitGroup
-	writing.Go(func() { c.writes(s.cfg.Ping) })
+	writing.Go(func() { c.writes(s.cfg.Ping, s.cfg.Lifetime) })
 	s.opened(c)
 	c.reads(s)
 	s.ended(c)
@@ -86,7 +103,7 @@ func (s *Slack) opened(c *slackStream) {
 	c.app.streams = append(c.app.streams, c)
 	c.write(slackJSON(answer{
 		"type": "hello", "num_connections": len(c.app.streams), "connection_info": answer{"app_id": c.app.id},
-		"debug_info": answer{"host": "applink-0", "build_number": 7, "approximate_connection_time": 18060},
+		"debug_info": answer{"host": "applink-0", "build_number": 7, "approximate_connection_time": int(s.cfg.Lifetime.Seconds())},
 	}))
 	if s.cfg.Eager {
 		waiting := slices.SortedFunc(slices.Values(s.unsent), func(a, b *slackEvent) int { return strings.Compare(a.id, b.id) })
@@ -105,6 +122,7 @@ func (s *Slack) ended(c *slackStream) {
 	defer s.mu.Unlock()
 	c.app.streams = slices.DeleteFunc(c.app.streams, func(other *slackStream) bool { return other == c })
 	delete(s.streams, c)
+	s.fewest = min(s.fewest, len(s.streams))
 	for id, e := range c.sent {
 		if s.envelopes[id] == e {
 			s.unanswered(id, e)
@@ -122,6 +140,9 @@ func (c *slackStream) reads(s *Slack) {
 		if err := c.conn.ReadJSON(&ack); err != nil {
 			return
 		}
+		if c.swallows() {
+			continue
+		}
 		s.mu.Lock()
 		delete(c.sent, ack.ID)
 		s.acknowledged(ack.ID)
@@ -129,19 +150,27 @@ func (c *slackStream) reads(s *Slack) {
 	}
 }
 
-// writes sends what is queued, and pings.
-func (c *slackStream) writes(every time.Duration) {
+// writes sends what is queued, and pings, as long as the stream may live.
+func (c *slackStream) writes(every, lifetime time.Duration) {
 	ping := time.NewTicker(every)
 	defer ping.Stop()
+	end := time.AfterFunc(lifetime, func() { c.write(slackDisconnect("refresh_requested")) })
+	defer end.Stop()
 	defer c.conn.Close()
 	for {
 		var err error
 		select {
 		case frame := <-c.out:
+			if c.swallows() {
+				continue
+			}
 			if err = c.conn.WriteMessage(websocket.TextMessage, frame); err == nil && isDisconnect(frame) {
 				return
 			}
 		case <-ping.C:
+			if c.swallows() {
+				continue
+			}
 			err = c.conn.WriteControl(websocket.PingMessage, []byte("Ping from applink-0"), time.Now().Add(time.Second))
 		case <-c.done:
 			return
@@ -152,11 +181,22 @@ func (c *slackStream) writes(every time.Duration) {
 	}
 }
 
+// isDisconnect tells whether the stream ends with a frame. After a warning it lasts a while yet.
 func isDisconnect(frame json.RawMessage) bool {
 	var f struct {
-		Type string `json:"type"`
+		Type, Reason string
 	}
-	return json.Unmarshal(frame, &f) == nil && f.Type == "disconnect"
+	return json.Unmarshal(frame, &f) == nil && f.Type == "disconnect" && f.Reason != "warning"
+}
+
+// swallows tells whether nothing reaches the app any more.
+func (c *slackStream) swallows() bool {
+	select {
+	case <-c.frozen:
+		return true
+	default:
+		return false
+	}
 }
 
 // write queues a frame. A stream whose app reads nothing is ended.
@@ -169,24 +209,6 @@ func (c *slackStream) write(frame json.RawMessage) {
 }
 
 func (c *slackStream) close() { c.once.Do(func() { close(c.done) }) }
-
-// Disconnect asks the apps to open their streams anew, as Slack does every few hours, and ends them.
-func (s *Slack) Disconnect() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.streams {
-		c.write(slackJSON(answer{"type": "disconnect", "reason": "refresh_requested", "debug_info": answer{"host": "applink-0"}}))
-	}
-}
-
-// Cut ends every stream without a word.
-func (s *Slack) Cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.streams {
-		c.close()
-	}
-}
 
 // Streams is how many event streams are open.
 func (s *Slack) Streams() int {
@@ -216,6 +238,9 @@ func (s *Slack) AwaitPongs(t testing.TB, n int) {
 func (s *Slack) AwaitStreams(t testing.TB, n int) {
 	t.Helper()
 	s.await(t, Patience, func() bool { return len(s.streams) == n }, "%d event streams", n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fewest = n
 }
 
 // AwaitPosts waits, within a time, until a channel has that many messages of apps, outside of threads and in them.

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -123,6 +124,27 @@ func (s *Store) SetCursor(_ context.Context, name, value string) error {
 func (s *Store) Put(_ context.Context, key, bot string, place, payload []byte, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.put(key, bot, place, payload, at)
+	return nil
+}
+
+// Offer is Outbox.Offer.
+func (s *Store) Offer(_ context.Context, key, bot string, place, payload []byte, at time.Time) (int64, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waits := slices.ContainsFunc(s.rows, func(r *Row) bool {
+		return r.Bot == bot && r.owed() && r.Delivered == 0 && bytes.Equal(r.Place, place)
+	})
+	r := s.put(key, bot, place, payload, at)
+	if r == nil || waits {
+		return 0, false, nil
+	}
+	r.Tried = at
+	return r.ID, true, nil
+}
+
+// put puts a row, and returns it when it is new; the lock is held.
+func (s *Store) put(key, bot string, place, payload []byte, at time.Time) *Row {
 	for _, r := range s.rows {
 		if r.Key != key {
 			continue
@@ -135,38 +157,15 @@ func (s *Store) Put(_ context.Context, key, bot string, place, payload []byte, a
 		}
 		return nil
 	}
-	s.rows = append(s.rows, &Row{
+	r := &Row{
 		ID: int64(len(s.rows) + 1), Key: key, Bot: bot, Place: bytes.Clone(place), Payload: bytes.Clone(payload), Rev: 1, Due: at,
-	})
-	return nil
+	}
+	s.rows = append(s.rows, r)
+	return r
 }
 
-// Owed is Outbox.Owed. A row that was put off before it was ever delivered holds
-// back the later rows of its bot and place that were not delivered either.
-func (s *Store) Owed(_ context.Context, bot string, now time.Time, visit func(id int64, key string, place, payload []byte, rev int64, sentID string, tried time.Time) error) error {
-	s.mu.Lock()
-	var due []Row
-	held := map[string]bool{}
-	for _, r := range s.rows {
-		if r.Bot != bot || r.Dropped || r.Delivered >= r.Rev {
-			continue
-		}
-		fresh := r.Delivered == 0
-		switch {
-		case r.Due.After(now):
-			held[string(r.Place)] = held[string(r.Place)] || fresh
-		case !fresh || !held[string(r.Place)]:
-			due = append(due, r.copy())
-		}
-	}
-	s.mu.Unlock()
-	for _, r := range due {
-		if err := visit(r.ID, r.Key, r.Place, r.Payload, r.Rev, r.SentID, r.Tried); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// owed tells whether the newest revision is neither delivered nor given up.
+func (r *Row) owed() bool { return !r.Dropped && r.Delivered < r.Rev }
 
 // Try is Outbox.Try: the first attempt since the last delivery counts.
 func (s *Store) Try(_ context.Context, id int64, at time.Time) error {
@@ -182,6 +181,14 @@ func (s *Store) Sent(_ context.Context, id, rev int64, sentID string, _ time.Tim
 	return s.change(id, func(r *Row) {
 		r.Delivered, r.SentID, r.Tried, r.Why = max(r.Delivered, rev), sentID, time.Time{}, ""
 	})
+}
+
+// Answered is Outbox.Answered.
+func (s *Store) Answered(ctx context.Context, id, rev int64, sentID, heard, outcome string, at time.Time) error {
+	if err := s.Sent(ctx, id, rev, sentID, at); err != nil {
+		return err
+	}
+	return s.Finish(ctx, heard, outcome, at)
 }
 
 // Later is Outbox.Later.
@@ -225,12 +232,7 @@ func (s *Store) Settled() bool {
 			return false
 		}
 	}
-	for _, r := range s.rows {
-		if !r.Dropped && r.Delivered < r.Rev {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.rows, (*Row).owed)
 }
 
 // change changes a row.

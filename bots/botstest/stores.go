@@ -49,6 +49,10 @@ var storeContract = []struct {
 	{"the first attempt is kept until a delivery", tries},
 	{"a dropped row is owed again only once it is revised", dropped},
 	{"a bot sees its own rows alone", ownRows},
+	{"a message is offered where nothing has to leave before it, once", offers},
+	{"a revision and what was given up hold back no message that is offered", offersBesideRevisions},
+	{"an answer and the message that it answers are done with at once", answersAtOnce},
+	{"what is due is looked at some places and rows at a time", duePlaces},
 	{"a question is asked once, by its bot, and survives a restart", asksOnce},
 	{"a question tells what shows it, and who settled it first", settlesOnce},
 }

@@ -3,6 +3,7 @@ package botstest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,21 @@ func (s *Store) SetThread(ctx context.Context, channel, topic, root string) (str
 	return root, nil
 }
 
+// Roots are the roots of a channel's topics, at most so many, the newest first.
+func (s *Store) Roots(_ context.Context, channel string, most int) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var roots []string
+	for at, root := range s.threads {
+		if at[0] == channel {
+			roots = append(roots, root)
+		}
+	}
+	slices.Sort(roots)
+	slices.Reverse(roots)
+	return roots[:min(len(roots), most)], nil
+}
+
 // ThreadStore keeps which thread of a channel is which topic.
 type ThreadStore interface {
 	// Thread is a topic's root, "" when it has none.
@@ -54,6 +70,8 @@ type ThreadStore interface {
 	Topic(ctx context.Context, channel, root string) (topic string, err error)
 	// SetThread makes a thread a topic, unless the topic has one, and returns the topic's.
 	SetThread(ctx context.Context, channel, topic, root string) (kept string, err error)
+	// Roots are the roots of a channel's topics, at most so many, the newest first.
+	Roots(ctx context.Context, channel string, most int) (roots []string, err error)
 }
 
 // Threads is the contract of every ThreadStore. reopen opens the store as another process does.
@@ -88,4 +106,12 @@ func Threads(t *testing.T, open func(t *testing.T) (store ThreadStore, reopen fu
 	topic, err = s.Topic(ctx, "C2", "17.1")
 	require.NoError(t, err)
 	require.Equal(t, "builds", topic)
+	for most, want := range map[int][]string{9: {"17.2", "17.1"}, 1: {"17.2"}} {
+		roots, err := s.Roots(ctx, "C1", most)
+		require.NoError(t, err)
+		require.Equal(t, want, roots)
+	}
+	roots, err := s.Roots(ctx, "C3", 9)
+	require.NoError(t, err)
+	require.Empty(t, roots)
 }

@@ -40,6 +40,9 @@ func FuzzSlack(f *testing.F) {
 		for _, sm := range markup.SlackBasic(m) {
 			checkSlack(t, sm, "bold") // the header of what is folded elsewhere
 		}
+		for _, sm := range markup.SlackText(m) {
+			checkSlackText(t, sm, "bold")
+		}
 	})
 }
 

@@ -85,6 +85,7 @@ func TestEverySpanAndBlockInEveryRendering(t *testing.T) {
 			golden(t, m.Kind+".zulip.md", strings.Join(markup.Zulip(m), "\n<<< next message >>>\n")+"\n")
 			golden(t, m.Kind+".slack.json", slackJSON(t, m))
 			golden(t, m.Kind+".slack-basic.txt", basicWords(m)+"\n")
+			golden(t, m.Kind+".slack-text.txt", textAlone(m)+"\n")
 			golden(t, m.Kind+".terminal.txt", markup.Terminal(m, 80, true)+"\n")
 			golden(t, m.Kind+".plain.txt", markup.Plain(m)+"\n")
 		})
@@ -100,6 +101,15 @@ func basicWords(m markup.Message) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// textAlone is what a workspace that refuses all blocks is sent.
+func textAlone(m markup.Message) string {
+	var parts []string
+	for _, sm := range markup.SlackText(m) {
+		parts = append(parts, sm.Text)
+	}
+	return strings.Join(parts, "\n<<< next message >>>\n")
 }
 
 func TestButtonsAreShownInSlackAlone(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slack-go/slack"
 	"github.com/stretchr/testify/require"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -114,6 +115,24 @@ func checkSlack(t faulter, m markup.SlackMessage, own ...string) {
 	}
 }
 
+// checkSlackText checks a message of text alone, in which Slack looks for addresses of its own accord.
+func checkSlackText(t faulter, m markup.SlackMessage, own ...string) {
+	t.Helper()
+	if len(m.Blocks) > 0 || strings.TrimSpace(m.Text) == "" || len(m.Text) > 12_000 {
+		t.Fatalf("%d blocks, and a text of %d bytes", len(m.Blocks), len(m.Text))
+	}
+	r := &slackReading{}
+	r.mrkdwn(slack.NewTextBlockObject("mrkdwn", m.Text, false, true), 12_000)
+	for _, fault := range r.faults {
+		t.Fatalf("%s", fault)
+	}
+	for _, a := range r.acts {
+		if !slices.Contains(own, a.what) {
+			t.Fatalf("%s: %q in %q", a.what, a.text, m.Text)
+		}
+	}
+}
+
 // checkTerminal minds characters that steer a terminal, beside the renderer's own colours.
 func checkTerminal(t faulter, m markup.Message) {
 	t.Helper()
@@ -135,6 +154,9 @@ func TestForeignTextNeverActs(t *testing.T) {
 		}
 		for _, sm := range append(markup.Slack(m), markup.SlackBasic(m)...) {
 			checkSlack(t, sm, slackOwn...)
+		}
+		for _, sm := range markup.SlackText(m) {
+			checkSlackText(t, sm, slackOwn...)
 		}
 		checkTerminal(t, m)
 	})

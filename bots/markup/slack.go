@@ -42,6 +42,40 @@ func Slack(m Message) []SlackMessage { return slackMessages(m, &slackPage{}) }
 // and spoilers are open.
 func SlackBasic(m Message) []SlackMessage { return slackMessages(m, &slackPage{basic: true}) }
 
+// slackText is the most of one message of text alone, in bytes, where that can be: an edit takes no more.
+const slackText = slackFallback - 100
+
+// SlackText renders m as text alone, in Slack's markup and without any block, for
+// where every block is refused: the last way to say something. Buttons are left
+// out, as the words beside them say how to answer otherwise.
+func SlackText(m Message) []SlackMessage {
+	p := &slackPage{basic: true, bare: true}
+	p.title(m)
+	for _, b := range m.Blocks {
+		p.block(b)
+	}
+	var parts []string
+	for _, piece := range p.out {
+		text := SlackWords([]slack.Block{piece.block})
+		if n := len(parts); n > 0 && len(parts[n-1])+len(text) < slackText {
+			parts[n-1] += "\n" + text
+		} else {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{nothing}
+	}
+	out := make([]SlackMessage, len(parts))
+	for i, text := range parts {
+		if i > 0 {
+			text = fmt.Sprintf("(part %d of %d)\n%s", i+1, len(parts), text)
+		}
+		out[i] = SlackMessage{Text: text}
+	}
+	return out
+}
+
 func slackMessages(m Message, p *slackPage) []SlackMessage {
 	p.title(m)
 	for _, b := range m.Blocks {

@@ -26,6 +26,7 @@ const (
 // slackPage collects the blocks of a message.
 type slackPage struct {
 	basic  bool // only sections, contexts and buttons, as inside a fold
+	bare   bool // no header and no buttons: everything is mrkdwn
 	tabled bool // Slack takes one table in a message
 	out    []slackPiece
 }
@@ -71,7 +72,7 @@ func (p *slackPage) title(m Message) {
 	formed := slices.ContainsFunc(m.Title, func(s Span) bool {
 		return s.Kind == SpanLink || s.Kind == SpanMention || s.Kind == SpanTopic
 	})
-	if len(m.Blocks) > 0 && !formed && words != emoji[m.Status] && units(words) <= slackHeader && !unplain.MatchString(words) {
+	if len(m.Blocks) > 0 && !p.bare && !formed && words != emoji[m.Status] && units(words) <= slackHeader && !unplain.MatchString(words) {
 		p.add(slack.NewHeaderBlock(slackPlain(words)), weigh(words))
 		return
 	}
@@ -103,7 +104,9 @@ func (p *slackPage) block(b Block) {
 	case BlockSpoiler:
 		p.fold(b)
 	case BlockActions:
-		p.buttons(b.Buttons)
+		if !p.bare {
+			p.buttons(b.Buttons)
+		}
 	}
 }
 
@@ -182,7 +185,7 @@ func (p *slackPage) fold(b Block) {
 	if units(heads[0]) > maxHeader {
 		heads = cutWords(flat(b.Spans), maxHeader/2)
 	}
-	inside := &slackPage{basic: true}
+	inside := &slackPage{basic: true, bare: p.bare}
 	for _, rest := range heads[1:] {
 		inside.sections(mrkdwn.line(Spans(F(rest))))
 	}

@@ -163,6 +163,12 @@ func TestEveryWordOfADocumentIsSaidInOrderWithinTheLimits(t *testing.T) {
 			}
 			n.check(name, said)
 		}
+		said := ""
+		for _, sm := range markup.SlackText(m) {
+			checkSlackText(t, sm, slackOwn...)
+			said += sm.Text + "\n"
+		}
+		n.check("Slack's text alone", said)
 		n.check("plain", markup.Plain(m))
 		for _, width := range []int{20, 80} {
 			said := markup.Terminal(m, width, false)

@@ -3,7 +3,9 @@ package slack
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/slack-go/slack"
@@ -22,6 +24,7 @@ const (
 type channel struct {
 	id, name string
 	kind     kind
+	asked    time.Time // it is known as it was then
 }
 
 const (
@@ -43,7 +46,12 @@ func (t *Transport) channel(ctx context.Context, id string) (channel, error) {
 	if known {
 		return c, nil
 	}
-	info, err := t.api.GetConversationInfoContext(ctx, &slack.GetConversationInfoInput{ChannelID: id})
+	var info struct {
+		result
+		Channel conversation `json:"channel"`
+	}
+	asked := t.cfg.Now()
+	err := t.ask(ctx, func() error { return t.call(ctx, "conversations.info", url.Values{"channel": {id}}, &info) })
 	if is(err, codesNowhere...) {
 		t.cfg.Log.Info("a channel that the bot cannot see is passed over", "channel", id, "why", err)
 		return channel{}, nil
@@ -51,18 +59,37 @@ func (t *Transport) channel(ctx context.Context, id string) (channel, error) {
 	if err != nil {
 		return channel{}, err
 	}
-	c = channel{id: id, name: info.Name, kind: kindOf(info)}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.channels.Put(id, c)
-	return c, nil
+	return t.saw(channel{id: id, name: info.Channel.Name, kind: info.Channel.kind(), asked: asked}), nil
 }
 
-func kindOf(c *slack.Channel) kind {
+// saw remembers a conversation, so that neither hearing nor answering there needs
+// to ask for it; unless it is known as it was later, as an event may have told.
+func (t *Transport) saw(c channel) channel {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known, ok := t.channels.Get(c.id); ok && known.asked.After(c.asked) {
+		return known
+	}
+	t.channels.Put(c.id, c)
+	if c.kind == stream && c.name != "" {
+		t.names[c.name] = c.id
+	}
+	return c
+}
+
+// conversation is what is read of a conversation.
+type conversation struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	IsIM  bool   `json:"is_im"`
+	IsMpM bool   `json:"is_mpim"`
+}
+
+func (c conversation) kind() kind {
 	switch {
 	case c.IsIM:
 		return direct
-	case c.IsMpIM:
+	case c.IsMpM:
 		return group
 	default:
 		return stream
@@ -71,13 +98,16 @@ func kindOf(c *slack.Channel) kind {
 
 // renamed takes notice of a channel's new name.
 func (t *Transport) renamed(id, name string) {
+	if !conversing.MatchString(id) || name == "" {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c, known := t.channels.Get(id)
 	if known {
 		delete(t.names, c.name)
 	}
-	t.channels.Put(id, channel{id: id, name: name, kind: c.kind})
+	t.channels.Put(id, channel{id: id, name: name, kind: c.kind, asked: t.cfg.Now()})
 	t.names[name] = id
 }
 

@@ -29,6 +29,8 @@ var (
 	codesLost = []string{"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"}
 	// Too much at a time.
 	codesLimited = []string{"ratelimited", "rate_limited", "message_limit_exceeded"}
+	// The blocks of a message are refused; with others, or without, it may be taken.
+	codesBlocks = []string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
 	// The conversation, or the thread, is not there (for this bot).
 	codesNowhere = []string{"channel_not_found", "thread_not_found", "not_in_channel", "message_not_found", "is_archived"}
 	// The message can be changed no more.

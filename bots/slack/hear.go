@@ -3,72 +3,73 @@ package slack
 import (
 	"context"
 	"slices"
-
-	"github.com/slack-go/slack/slackevents"
+	"strings"
 
 	"platform.dev/platform/bots"
 	"platform.dev/platform/commands"
 )
 
-// said is a message as either of the two events tells it that Slack sends for one.
-type said struct {
-	team            string // the workspace whose app is told
-	channel, thread string // thread is the root's timestamp, "" outside of threads
-	ts              string
-	user, bot       string
-	teams           []string // of whoever wrote it, as far as told
-	text            string
-	other           bool // an edit, a deletion, somebody joining: nothing said anew
-}
-
-// mentioned reads an app_mention event.
-func mentioned(team string, e *slackevents.AppMentionEvent) said {
-	return said{
-		team: team, channel: e.Channel, thread: e.ThreadTimeStamp, ts: e.TimeStamp, user: e.User, bot: e.BotID,
-		teams: []string{e.UserTeam, e.SourceTeam}, text: e.Text, other: e.Edited != nil,
-	}
-}
-
 // writtenKinds are the kinds of message events in which a person says something.
 var writtenKinds = []string{"", "file_share", "thread_broadcast", "me_message"}
 
-// written reads a message event.
-func written(team string, e *slackevents.MessageEvent) said {
-	return said{
-		team: team, channel: e.Channel, thread: e.ThreadTimeStamp, ts: e.TimeStamp, user: e.User, bot: e.BotID,
-		teams: []string{e.UserTeam, e.SourceTeam}, text: e.Text, other: !slices.Contains(writtenKinds, e.SubType),
+// concerns tells whether a message, as either of the two events tells it that
+// Slack sends for one, is for this bot: a mention of it, or said to it directly.
+// An edit is not, nor what a bot or somebody of another workspace says.
+func (l *listener) concerns(team string, e *event) bool {
+	switch {
+	case e.Edited != nil, e.Bot != "", e.User == l.me.user, !slices.Contains(writtenKinds, e.Subtype):
+		return false
+	case !timestamp.MatchString(e.TS), e.Thread != "" && !timestamp.MatchString(e.Thread), !conversing.MatchString(e.Channel):
+		return false
+	case l.me.foreign(team, e.UserTeam, e.SourceTeam):
+		return false
 	}
+	return isDirect(e) || strings.Contains(e.Text, "<@"+l.me.user)
 }
 
-// message hands a message over when it is for this bot.
-func (t *Transport) message(ctx context.Context, m said, take sink) error {
-	if m.other || m.bot != "" || !timestamp.MatchString(m.ts) || !conversing.MatchString(m.channel) {
-		return nil
-	}
-	me, err := t.me(ctx)
-	if err != nil {
-		return err
-	}
-	if m.user == me.user || m.foreign(me) {
-		return nil
-	}
-	text, addressed := address(m.text, me.user, t.nameOf)
-	c, err := t.channel(ctx, m.channel)
-	if err != nil || c.id == "" || !addressed && c.kind != direct {
-		return err
-	}
-	return t.hand(ctx, bots.Heard{
-		Key: t.key(joinID(m.channel, m.ts)), ID: joinID(m.channel, m.ts), Text: text, At: instant(m.ts),
-	}, origin{user: m.user, channel: c, thread: m.thread, ts: m.ts, begins: m.thread == ""}, take)
-}
+// isDirect tells whether a message was said in a conversation of the bot and one other.
+func isDirect(e *event) bool { return e.ChannelType == "im" || strings.HasPrefix(e.Channel, "D") }
 
-// foreign tells whether a message was written in another workspace, as channels shared between two bring.
-func (m said) foreign(me self) bool {
-	return !me.at(m.team) || slices.ContainsFunc(m.teams, func(team string) bool { return team != "" && !me.at(team) })
+// foreign tells whether something comes from another workspace than the one whose
+// app is told, as channels shared between two bring: of the authors' teams those
+// that are told count.
+func (me self) foreign(team string, authors ...string) bool {
+	return !me.at(team) || slices.ContainsFunc(authors, func(author string) bool { return author != "" && !me.at(author) })
 }
 
 // at tells whether an id is that of the bot's workspace, or of the organisation that the workspace is part of.
 func (me self) at(team string) bool { return team != "" && (team == me.team || team == me.enterprise) }
+
+// message hands a message over that concerns the bot.
+func (l *listener) message(ctx context.Context, e *event, again bool) error {
+	text, addressed := address(e.Text, l.me.user, l.nameOf)
+	if !addressed && !isDirect(e) {
+		return nil
+	}
+	in, err := l.conversationOf(ctx, e)
+	if err != nil || in.id == "" {
+		return err
+	}
+	id := joinID(e.Channel, e.TS)
+	return l.hand(ctx, bots.Heard{
+		Key: l.key(id), ID: id, Text: text, At: instant(e.TS), Again: again,
+	}, origin{user: e.User, channel: in, thread: e.Thread, ts: e.TS, begins: e.Thread == ""})
+}
+
+// conversationOf is the conversation of a message. Of a direct one, and one of
+// several people, the event itself tells all that matters.
+func (l *listener) conversationOf(ctx context.Context, e *event) (channel, error) {
+	switch {
+	case isDirect(e):
+		l.mu.Lock()
+		l.directs.Put(e.User, e.Channel) // where the answer goes
+		l.mu.Unlock()
+		return channel{id: e.Channel, kind: direct}, nil
+	case e.ChannelType == "mpim":
+		return channel{id: e.Channel, kind: group}, nil
+	}
+	return l.channel(ctx, e.Channel)
+}
 
 // origin is who did something, and where.
 type origin struct {
@@ -79,39 +80,49 @@ type origin struct {
 }
 
 // hand completes what was heard and hands it over, once. Whoever is no person
-// of the bot's own workspace is not heard.
-func (t *Transport) hand(ctx context.Context, h bots.Heard, from origin, take sink) error {
-	t.mu.Lock()
-	_, known := t.heard.Get(h.Key)
-	t.mu.Unlock()
+// of the bot's own workspace is not heard, nor is one of whom Slack cannot be asked
+// now: then it is tried again. Where account and channel are known, as learn and
+// the events see to it, this makes no call.
+func (l *listener) hand(ctx context.Context, h bots.Heard, from origin) error {
+	l.mu.Lock()
+	_, known := l.heard.Get(h.Key)
+	l.mu.Unlock()
 	if known {
 		return nil
 	}
-	who, err := t.person(ctx, from.user)
+	who, err := l.person(ctx, from.user)
 	if err != nil {
 		return err
 	}
 	if !who.heard {
-		t.cfg.Log.Info("an account that is no person of this workspace is passed over", "user", from.user, "key", h.Key)
+		l.cfg.Log.Info("an account that is no person of this workspace is passed over", "user", from.user, "key", h.Key)
 		return nil
 	}
 	h.UserID, h.ChatID, h.Name = from.user, "slack:"+from.user, who.name
-	if h.Place, err = t.place(ctx, from); err != nil {
+	if h.Place, err = l.place(ctx, from); err != nil {
 		return err
 	}
-	h.Link = t.link(from.channel.id, from.thread, from.ts)
-	if err := take(ctx, h); err != nil {
+	h.Link = l.link(from.channel.id, from.thread, from.ts)
+	h.Again = h.Again || h.At.Before(l.began)
+	select {
+	case l.slots <- struct{}{}:
+		err = l.take(ctx, h)
+		<-l.slots
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.heard.Put(h.Key, true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.heard.Put(h.Key, true)
 	return nil
 }
 
 // place is where an answer goes: the thread, or the thread that the message
 // begins; to a person, the conversation itself.
-func (t *Transport) place(ctx context.Context, from origin) (commands.Place, error) {
+func (l *listener) place(ctx context.Context, from origin) (commands.Place, error) {
 	switch from.channel.kind {
 	case direct:
 		return commands.Place{Direct: from.user}, nil
@@ -125,7 +136,7 @@ func (t *Transport) place(ctx context.Context, from origin) (commands.Place, err
 	if from.begins {
 		return commands.Place{Stream: from.channel.name, Topic: root}, nil
 	}
-	topic, err := t.cfg.Threads.Topic(ctx, from.channel.id, root)
+	topic, err := l.cfg.Threads.Topic(ctx, from.channel.id, root)
 	if err != nil {
 		return commands.Place{}, err
 	}

@@ -24,10 +24,12 @@ var (
 func joinID(channel string, parts ...string) string {
 	id := channel + "/"
 	for i, ts := range parts {
+		seconds, micros, _ := strings.Cut(ts, ".")
 		if i > 0 {
-			id += ","
+			id += ",p" + seconds + micros
+		} else {
+			id += "p" + seconds + micros
 		}
-		id += "p" + strings.Replace(ts, ".", "", 1)
 	}
 	return id
 }

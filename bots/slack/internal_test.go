@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,43 +21,79 @@ import (
 func TestEventsOfAChannelAreTakenInOrderAndBeyondTheBacklogNone(t *testing.T) {
 	l := newLanes()
 	hold := make(chan struct{})
-	done := map[string][]int{}
-	acked := make(chan string, 2*backlog)
-	put := func(lane string, n int) bool {
-		return l.put(t.Context(), envelope{
-			envelope: fmt.Sprint(lane, n), lane: lane,
-			do:  func(context.Context) error { <-hold; done[lane] = append(done[lane], n); return nil },
-			ack: func(context.Context) { acked <- fmt.Sprint(lane, n) },
+	var did []int
+	acked := make(chan bool, 2*backlog)
+	put := func(n int) bool {
+		return l.put(t.Context(), task{
+			lane: "C1", do: func(context.Context) error { <-hold; did = append(did, n); return nil }, done: func(ok bool) { acked <- ok },
 		})
 	}
 	taken := 0
-	for put("C1", taken) {
+	for put(taken) {
 		taken++
 	}
 	assert.InDelta(t, backlog, taken, 1, "one may be under way beside those that wait")
 	close(hold)
 	l.wait()
-	require.Len(t, done["C1"], taken)
-	assert.True(t, slices.IsSorted(done["C1"]))
+	require.Len(t, did, taken)
+	assert.True(t, slices.IsSorted(did))
 	assert.Len(t, acked, taken)
-	assert.True(t, put("C1", taken), "there is room again")
+	assert.True(t, put(taken), "there is room again")
+	l.wait()
+}
+
+func TestAChannelThatIsHeldUpHoldsUpNoOther(t *testing.T) {
+	l := newLanes()
+	hold := make(chan struct{})
+	const channels = 500
+	var others sync.WaitGroup
+	others.Add(channels)
+	for i := range channels {
+		slow := task{lane: fmt.Sprint("slow ", i), do: func(context.Context) error { <-hold; return nil }, done: func(bool) {}}
+		quick := task{lane: fmt.Sprint("quick ", i), do: func(context.Context) error { return nil }, done: func(bool) { others.Done() }}
+		require.True(t, l.put(t.Context(), slow) && l.put(t.Context(), quick))
+	}
+	others.Wait()
+	close(hold)
 	l.wait()
 }
 
 func TestWhatIsNotDoneIsNotAcknowledged(t *testing.T) {
 	l := newLanes()
-	l.put(t.Context(), envelope{
-		do:  func(context.Context) error { return errors.New("Run is ending") }, //nolint:revive,staticcheck // a name
-		ack: func(context.Context) { t.Error("it was acknowledged") },
-	})
+	var done []bool
+	note := func(ok bool) { done = append(done, ok) }
+	l.put(t.Context(), task{do: func(context.Context) error { return errors.New("Run is ending") }, done: note}) //nolint:revive,staticcheck // a name
 	l.wait()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range handling {
-		l.slots <- struct{}{}
-	}
-	l.put(ended, envelope{ack: func(context.Context) { t.Error("it was acknowledged") }})
+	l.put(ended, task{do: func(context.Context) error { t.Error("it was done"); return nil }, done: note})
 	l.wait()
+	assert.Equal(t, []bool{false, false}, done)
+}
+
+// A turn is over when everything that was put in it is done, and in those before.
+func TestATurnIsOverWhenAllOfItIsDone(t *testing.T) {
+	l := newLanes()
+	holds := []chan struct{}{make(chan struct{}), make(chan struct{})}
+	ended := make(chan bool, 1)
+	for i, hold := range holds {
+		l.put(t.Context(), task{lane: fmt.Sprint(i), do: func(context.Context) error { <-hold; return nil }, done: func(ok bool) { ended <- ok }})
+		now, oldest := l.pass()
+		assert.Equal(t, i+1, now)
+		assert.Zero(t, oldest)
+	}
+	close(holds[1])
+	<-ended
+	_, oldest := l.pass()
+	assert.Zero(t, oldest, "the first is still under way")
+	close(holds[0])
+	l.wait()
+	now, oldest := l.pass()
+	assert.Equal(t, now, oldest)
+	l.put(t.Context(), task{do: func(context.Context) error { return errors.New("it failed") }, done: func(bool) {}})
+	l.wait()
+	_, oldest = l.pass()
+	assert.Equal(t, now, oldest, "what failed is never done with")
 }
 
 // turns is a channel as Slack counts it.
@@ -130,7 +167,7 @@ func FuzzAddress(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		rest, ok := address(text, "U012", func(id string) string { return id })
-		if ok != (strings.Contains(text, "<@U012>") || strings.Contains(text, "<@U012|")) && ok {
+		if ok && !strings.Contains(text, "<@U012>") && !strings.Contains(text, "<@U012|") || !ok && strings.Contains(text, "<@U012>") {
 			t.Fatalf("%q is taken for a mention", text)
 		}
 		if strings.TrimSpace(rest) != rest {
@@ -164,7 +201,8 @@ func TestTheManifestOfTheAppAsksForWhatTheTransportUses(t *testing.T) {
 	assert.True(t, manifest.Settings.Socket)
 	assert.True(t, manifest.Settings.Interactivity.On)
 	assert.ElementsMatch(t, []string{
-		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "reaction_added", "channel_rename", "group_rename",
+		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "reaction_added",
+		"channel_rename", "group_rename", "member_joined_channel", "user_change", "team_join",
 	}, manifest.Settings.Events.Bot)
 	assert.ElementsMatch(t, []string{
 		"app_mentions:read", "channels:history", "groups:history", "im:history", "mpim:history", "channels:read", "groups:read", "im:read", "mpim:read",

@@ -1,18 +1,14 @@
 package slack
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/gorilla/websocket"
-	"github.com/slack-go/slack"
-	"github.com/slack-go/slack/slackevents"
-	"github.com/slack-go/slack/socketmode"
 
 	"platform.dev/platform/bots"
 )
@@ -22,14 +18,13 @@ const (
 	// hours, and sends to the other what it cannot send to the one.
 	connections = 2
 	openEvery   = time.Second // between two openings, once several followed each other
-	eventLimit  = 1 << 20     // bytes of one event
-	ackTimeout  = 3 * time.Second
+	recording   = 64          // messages being handed over at once
 
 	firstPause   = 250 * time.Millisecond
 	longestPause = 30 * time.Second
 )
 
-// sink takes what was heard; it returns once that is durable.
+// sink takes what was heard; it returns once that is durable, or answered.
 type sink func(context.Context, bots.Heard) error
 
 // state counts event streams.
@@ -38,10 +33,31 @@ type state struct {
 	again atomic.Int64
 }
 
+// listener is one run of a transport.
+type listener struct {
+	*Transport
+	take  sink
+	me    self
+	began time.Time // what was said before, an earlier process may have been told
+
+	lanes *lanes
+	slots chan struct{}  // one element for each message that is being handed over
+	group sync.WaitGroup // every goroutine but the lanes'
+	ears  *ears
+
+	learning atomic.Bool // the people are being read
+
+	// attend's own.
+	upTo  time.Time         // the cursor
+	first bool              // no run was before this one
+	turns map[int]time.Time // turn of the lanes -> when it began
+}
+
 // Run hears until ctx ends. It returns an error only when nothing can mend it:
 // tokens that Slack refuses, a permission that is lacking.
 func (t *Transport) Run(ctx context.Context, take func(context.Context, bots.Heard) error) error {
-	if err := t.introduce(ctx); err != nil {
+	me, err := t.introduce(ctx)
+	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -49,203 +65,238 @@ func (t *Transport) Run(ctx context.Context, take func(context.Context, bots.Hea
 	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := newLanes()
+	l := &listener{
+		Transport: t, take: take, me: me, began: t.cfg.Now(), lanes: newLanes(), slots: make(chan struct{}, recording), ears: newEars(t.cfg.Now),
+	}
+	l.begin(ctx)
 	ended := make(chan error, connections)
-	var streams sync.WaitGroup
-	for range connections {
-		streams.Go(func() {
-			ended <- t.stream(inner, l, take)
+	for number := range connections {
+		l.group.Go(func() {
+			ended <- l.stream(inner, number)
 			cancel() // one that cannot be mended ends both
 		})
 	}
-	streams.Wait()
-	l.wait()
-	close(ended)
-	var errs []error
-	for err := range ended {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			errs = append(errs, err)
-		}
-	}
-	if ctx.Err() != nil || len(errs) == 0 {
+	l.group.Go(func() { l.attend(inner) })
+	l.group.Wait()
+	l.lanes.wait()
+	l.group.Wait() // what the lanes began
+	err = cmp.Or(<-ended, <-ended)
+	if ctx.Err() != nil {
 		return nil //nolint:nilerr // being told to end is no error
-	}
-	return errs[0]
-}
-
-// introduce asks Slack who the bot is, until it says so or ctx ends.
-func (t *Transport) introduce(ctx context.Context) error {
-	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
-		_, err := t.me(ctx)
-		if err == nil {
-			return nil
-		}
-		if end, ok := fatal(t.cfg.Name, err); ok {
-			return end
-		}
-		var limited *LimitedError
-		wait := jitter(pause)
-		if errors.As(err, &limited) {
-			wait = max(wait, limited.After)
-		}
-		t.cfg.Log.Info("Slack does not answer; trying again", "why", err, "pause", wait)
-		sleep(ctx, wait)
-	}
-	return nil
-}
-
-// stream keeps one event stream open until ctx ends; an error is one that nothing can mend.
-func (t *Transport) stream(ctx context.Context, l *lanes, take sink) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	client := socketmode.New(t.api, socketmode.OptionReadLimit(eventLimit), socketmode.OptionLog(silent{}), socketmode.OptionDialer(&websocket.Dialer{
-		Proxy: proxy(t.cfg), NetDialContext: t.cfg.Dial, HandshakeTimeout: requestTimeout,
-		WriteBufferSize: 32 << 10, // an acknowledgement is one frame: Slack does not join them
-	}))
-	ended := make(chan error, 1)
-	go func() { ended <- client.RunContext(ctx) }()
-	open := false
-	defer func() { t.count(&open, false) }()
-	for {
-		select {
-		case err := <-ended:
-			if end, ok := fatal(t.cfg.Name, err); ok {
-				return end
-			}
-			return err
-		case e := <-client.Events:
-			if err := t.told(e, &open); err != nil {
-				cancel()
-				return errors.Join(err, ignoring(<-ended, context.Canceled))
-			}
-			if m, ok := t.read(e, take); ok {
-				m.ack = acknowledge(client, m.envelope)
-				if !l.put(ctx, m) {
-					t.cfg.Log.Warn("too many events wait; one is left to Slack to bring again", "event", m.envelope)
-				}
-			}
-		}
-	}
-}
-
-// ignoring is err, unless it is the one that is expected.
-func ignoring(err, expected error) error {
-	if errors.Is(err, expected) {
-		return nil
 	}
 	return err
 }
 
-// count keeps the number of open streams.
-func (t *Transport) count(open *bool, now bool) {
-	switch {
-	case now && !*open:
-		t.state.open.Add(1)
-	case !now && *open:
-		t.state.open.Add(-1)
+// introduce asks Slack who the bot is, until it says so or ctx ends.
+func (t *Transport) introduce(ctx context.Context) (me self, err error) {
+	for tries := 0; ctx.Err() == nil; tries++ {
+		if me, err = t.me(ctx); err == nil {
+			return me, nil
+		}
+		if end, ok := fatal(t.cfg.Name, err); ok {
+			return self{}, end
+		}
+		pause := backoff(tries, err)
+		t.cfg.Log.Info("Slack does not answer; trying again", "why", err, "pause", pause)
+		sleep(ctx, pause)
 	}
-	*open = now
+	return self{}, nil
 }
 
-// told takes notice of how a stream fares. An error is one that nothing can mend.
-func (t *Transport) told(e socketmode.Event, open *bool) error {
-	switch data := e.Data.(type) {
-	case *slack.ConnectingEvent:
-		t.count(open, false)
-	case *socketmode.ConnectedEvent:
-		t.count(open, true)
-		if data.ConnectionCount > 0 {
-			t.state.again.Add(1)
+// stream keeps one event stream open until ctx ends; an error is one that nothing
+// can mend. One that is to be replaced is read until its successor is open, so
+// that at no time fewer are open than may be.
+func (l *listener) stream(ctx context.Context, number int) error {
+	var old *socket // open still, while its successor is opened
+	tries := 0
+	for life := 0; ; life++ {
+		s, err := l.open(ctx, &tries)
+		if last := old; last != nil {
+			l.group.Go(func() { last.part(ctx) })
+			old = nil
 		}
-	case *slack.ConnectionErrorEvent:
-		if end, ok := fatal(t.cfg.Name, data.ErrorObj); ok {
-			return end
+		if err != nil || s == nil {
+			return err
 		}
-		t.cfg.Log.Info("no event stream from Slack; trying again", "why", data.ErrorObj, "attempt", data.Attempt, "pause", data.Backoff)
-	case *socketmode.ErrorWriteFailed:
-		t.cfg.Log.Info("an event could not be acknowledged; Slack brings it again", "event", data.Response.EnvelopeID, "why", data.Cause)
+		if life > 0 {
+			l.state.again.Add(1)
+		}
+		opened := time.Now()
+		select {
+		case <-ctx.Done():
+			s.close()
+			return nil
+		case <-s.leaving:
+			l.cfg.Log.Debug("Slack asks for another event stream", "why", s.reason)
+			old = s
+		case <-after(renewal(s.lifetime, number, life)):
+			old = s
+		case <-s.done:
+			l.cfg.Log.Info("an event stream from Slack ended; opening another", "why", s.err)
+		}
+		if s.left() == reasonUnlinked {
+			s.close()
+			return fmt.Errorf("Socket Mode was switched off for the Slack app of %s; switch it on, on the app's page", l.cfg.Name) //nolint:revive,staticcheck // a name
+		}
+		if time.Since(opened) > silenceLimit {
+			tries = 0
+		}
 	}
-	return nil
 }
 
-// read makes of an event what is to be done with it. Whatever Slack wants
-// acknowledged is acknowledged, known or not; ok is false for anything else.
-func (t *Transport) read(e socketmode.Event, take sink) (m envelope, ok bool) {
-	if bad, is := e.Data.(*socketmode.ErrorBadMessage); is { // an event of a kind that the library does not know
-		var known struct {
-			ID string `json:"envelope_id"`
+// open opens an event stream and waits for its greeting, as often as it takes; nil when ctx ends before.
+func (l *listener) open(ctx context.Context, tries *int) (*socket, error) {
+	for ; ctx.Err() == nil; *tries++ {
+		if *tries > 0 {
+			sleep(ctx, backoff(*tries-1, nil))
 		}
-		if err := json.Unmarshal(bad.Message, &known); err != nil {
-			return envelope{}, false
+		s, err := l.dial(ctx)
+		if err == nil {
+			l.follow(ctx, s)
+			if err = s.greeted(ctx); err == nil {
+				*tries++ // until it has lasted
+				return s, nil
+			}
+			s.close()
 		}
-		t.cfg.Log.Debug("an event is not understood", "event", known.ID, "why", bad.Cause)
-		return envelope{envelope: known.ID}, known.ID != ""
+		if ctx.Err() != nil {
+			break
+		}
+		if end, ok := fatal(l.cfg.Name, err); ok {
+			return nil, end
+		}
+		l.cfg.Log.Info("no event stream from Slack; trying again", "why", err, "attempt", *tries+1)
+		var limited *LimitedError
+		if errors.As(err, &limited) {
+			sleep(ctx, limited.After)
+		}
 	}
-	if e.Request == nil || e.Request.EnvelopeID == "" {
-		return envelope{}, false
-	}
-	m.envelope = e.Request.EnvelopeID
-	switch data := e.Data.(type) {
-	case slackevents.EventsAPIEvent:
-		m.lane, m.do = t.inner(data, take)
-	case slack.InteractionCallback:
-		m.lane, m.do = t.interaction(data, take)
-	}
-	if m.do != nil {
-		m.do = t.until(m.do, m.envelope)
-	}
-	return m, true
+	return nil, nil //nolint:nilnil,nilerr // ctx has ended, which is no error
 }
 
-// inner is what to do with an event of the workspace, and the channel that it is of.
-func (t *Transport) inner(e slackevents.EventsAPIEvent, take sink) (lane string, do func(context.Context) error) {
-	switch ev := e.InnerEvent.Data.(type) {
-	case *slackevents.AppMentionEvent:
-		return ev.Channel, func(ctx context.Context) error { return t.message(ctx, mentioned(e.TeamID, ev), take) }
-	case *slackevents.MessageEvent:
-		return ev.Channel, func(ctx context.Context) error { return t.message(ctx, written(e.TeamID, ev), take) }
-	case *slackevents.ReactionAddedEvent:
-		if !t.cfg.Reactions {
+// follow starts reading and writing a stream.
+func (l *listener) follow(ctx context.Context, s *socket) {
+	s.opened = func() { l.state.open.Add(1); l.ears.open() }
+	l.group.Go(func() {
+		s.reads(func(f *frame) { l.sort(ctx, s, f) }, func(what string, err error) { l.cfg.Log.Warn(what, "why", err) })
+		if s.isOpen() {
+			l.ears.shut()
+			l.state.open.Add(-1)
+		}
+	})
+	l.group.Go(s.writes)
+}
+
+// renewal is when a stream is replaced before Slack closes it. The streams' times
+// never coincide: the second one's first life is half as long.
+func renewal(lifetime time.Duration, number, life int) time.Duration {
+	if lifetime < time.Minute {
+		return 0
+	}
+	share := lifetime / 10 * 9
+	if life == 0 {
+		share /= time.Duration(number + 1)
+	}
+	return share
+}
+
+// after is a channel that is told after d; never for 0.
+func after(d time.Duration) <-chan time.Time {
+	if d == 0 {
+		return nil
+	}
+	return time.After(d)
+}
+
+// backoff is how long to wait after so many tries, or as long as Slack asks.
+func backoff(tries int, err error) time.Duration {
+	pause := jitter(min(firstPause<<min(tries, 10), longestPause))
+	var limited *LimitedError
+	if errors.As(err, &limited) {
+		pause = max(pause, limited.After)
+	}
+	return pause
+}
+
+// jitter spreads a pause over its upper half, so that many clients do not come back at once.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
+
+// sort sees to an event: what is nothing to the bot is acknowledged at once,
+// everything else once it is done with, behind what its channel brought before.
+// Whatever Slack wants acknowledged is acknowledged, known or not.
+func (l *listener) sort(ctx context.Context, s *socket, f *frame) {
+	lane, do := l.route(f)
+	if do == nil {
+		s.ack(f.ID)
+		return
+	}
+	put := l.lanes.put(ctx, task{lane: lane, do: l.until(do, f.ID), done: func(ok bool) {
+		if ok {
+			s.ack(f.ID)
+		} else {
+			s.drop()
+		}
+	}})
+	if !put {
+		s.drop()
+		l.ears.missed()
+		l.cfg.Log.Warn("too many events wait; one is left to Slack to bring again", "event", f.ID)
+	}
+}
+
+// route is what to do about an event, and the channel that it is of; nil for nothing.
+func (l *listener) route(f *frame) (lane string, do func(context.Context) error) {
+	if f.Type == framePress {
+		return l.interaction(f)
+	}
+	if f.Type != frameEvent {
+		return "", nil // a slash command, and whatever else there may be, is not the bot's
+	}
+	e, team := &f.Payload.Event, f.Payload.TeamID
+	switch e.Type {
+	case "app_mention", "message":
+		if !l.concerns(team, e) {
 			return "", nil
 		}
-		return ev.Item.Channel, func(ctx context.Context) error { return t.reaction(ctx, e.TeamID, ev, take) }
-	case *slackevents.ChannelRenameEvent:
-		return ev.Channel.ID, func(context.Context) error { t.renamed(ev.Channel.ID, ev.Channel.Name); return nil }
-	case *slackevents.GroupRenameEvent:
-		return ev.Channel.ID, func(context.Context) error { t.renamed(ev.Channel.ID, ev.Channel.Name); return nil }
+		return e.Channel, func(ctx context.Context) error { return l.message(ctx, e, f.Attempt > 0) }
+	case "reaction_added":
+		if !l.cfg.Reactions {
+			return "", nil
+		}
+		return e.Item.Channel, func(ctx context.Context) error { return l.reaction(ctx, team, e, f.Attempt > 0) }
+	case "channel_rename", "group_rename":
+		if f.Change == nil {
+			return "", nil
+		}
+		c := f.Change.Payload.Event.Channel
+		return c.ID, func(context.Context) error { l.renamed(c.ID, c.Name); return nil }
+	case "member_joined_channel":
+		if e.User != l.me.user {
+			return "", nil
+		}
+		// Nobody waits for it: looked up now, its name is known when the bot is asked there.
+		return e.Channel, func(ctx context.Context) error { _, err := l.channel(ctx, e.Channel); return err }
+	case "user_change", "team_join":
+		if f.Change == nil {
+			return "", nil
+		}
+		m := f.Change.Payload.Event.User
+		return m.ID, func(context.Context) error { l.met(l.me, m, l.cfg.Now()); return nil }
 	}
 	return "", nil
 }
 
 // until does something until it is done: a message that cannot be recorded now
 // is not passed over.
-func (t *Transport) until(do func(context.Context) error, event string) func(context.Context) error {
+func (l *listener) until(do func(context.Context) error, event string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		for tries := 0; ; tries++ {
 			err := do(ctx)
 			if err == nil || ctx.Err() != nil {
 				return err
 			}
-			t.cfg.Log.Error("an event is not taken; trying again", "event", event, "error", err)
-			var limited *LimitedError
-			wait := jitter(pause)
-			if errors.As(err, &limited) {
-				wait = max(wait, limited.After)
-			}
-			sleep(ctx, wait)
+			l.cfg.Log.Error("an event is not taken; trying again", "event", event, "error", err)
+			sleep(ctx, backoff(tries, err))
 		}
 	}
 }
-
-// acknowledge tells Slack that an event need not come again. When that cannot
-// be said in time it does, and is known.
-func acknowledge(client *socketmode.Client, envelope string) func(context.Context) {
-	return func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, ackTimeout)
-		defer cancel()
-		_ = client.AckCtx(ctx, envelope, nil)
-	}
-}
-
-// jitter spreads a pause over its upper half, so that many clients do not come back at once.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

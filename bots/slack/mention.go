@@ -17,17 +17,25 @@ var unescapes = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 // address takes the bot's first mention, which is by user id, out of a text,
 // and writes the rest as it was typed. ok is false when the bot is not mentioned.
 func address(text, user string, name func(id string) string) (rest string, ok bool) {
-	for _, at := range angled.FindAllStringSubmatchIndex(text, -1) {
-		id, _, _ := strings.Cut(text[at[2]:at[3]], "|")
-		if id == "@"+user {
-			return typed(bots.WithoutMention(text[:at[0]], text[at[1]:]), name), true
+	for from := 0; ; {
+		before, after, found := strings.Cut(text[from:], "<@"+user)
+		if !found {
+			return typed(text, name), false
 		}
+		at := from + len(before)
+		end := strings.IndexAny(after, "<>")
+		if end >= 0 && after[end] == '>' && (end == 0 || after[0] == '|') {
+			return typed(bots.WithoutMention(text[:at], after[end+1:]), name), true
+		}
+		from = len(text) - len(after)
 	}
-	return typed(text, name), false
 }
 
 // typed is a text as its author typed it.
 func typed(text string, name func(id string) string) string {
+	if !strings.ContainsAny(text, "<&") { // as most are
+		return strings.TrimSpace(text)
+	}
 	text = angled.ReplaceAllStringFunc(text, func(in string) string {
 		inner, label, labelled := strings.Cut(in[1:len(in)-1], "|")
 		switch {

@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -42,8 +43,13 @@ func echo(t testing.TB) *commands.Registry {
 // runBot runs a bot over a transport until the test ends or stop is called.
 func runBot(t testing.TB, tr bots.Transport, store *botstest.Store) (stop func()) {
 	t.Helper()
+	return runCommands(t, tr, store, echo(t))
+}
+
+func runCommands(t testing.TB, tr bots.Transport, store *botstest.Store, registry *commands.Registry) (stop func()) {
+	t.Helper()
 	r, err := bots.New(bots.Config{
-		Bot: "platform", Transport: tr, Commands: echo(t), Inbox: store, Outbox: store, Questions: store, Auditor: store,
+		Bot: "platform", Transport: tr, Commands: registry, Inbox: store, Outbox: store, Questions: store, Auditor: store, Marks: 500 * time.Millisecond,
 		Directory: botstest.Everybody{"admins"}, Policy: bots.Grants{"admins": {"*"}}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	require.NoError(t, err)
@@ -144,6 +150,35 @@ func TestTwentyCommandsInOneChannelAreAnsweredAtOneASecond(t *testing.T) {
 	})
 }
 
+// What can be edited no more goes on in a new message, which leads back to the old one.
+func TestAMessageThatGoesOnLinksTheOneBefore(t *testing.T) {
+	w := newWorkspace(t, botstest.SlackConfig{})
+	shown := make(chan struct{})
+	registry, err := commands.NewRegistry(commands.Command{
+		Bot: "platform", Verb: "walk", Summary: "take long", Examples: []string{"walk"}, Effect: commands.Read,
+		Run: func(ctx context.Context, _ commands.Request, reply commands.Reply) error {
+			if err := reply.Progress(ctx, line("on the way")); err != nil {
+				return err
+			}
+			<-shown
+			return reply.Answer(ctx, line("arrived"))
+		},
+	})
+	require.NoError(t, err)
+	runCommands(t, w.connect(), w.store, registry)
+	w.AwaitStreams(t, 2)
+	w.Say(w.person, w.channel, w.root, w.mention("walk"))
+	w.AwaitPosts(t, w.channel, 1, botstest.Patience)
+	w.Fail(botstest.SlackFault{Method: "chat.update", Kind: botstest.SlackRefused, Code: "edit_window_closed"})
+	close(shown)
+	w.AwaitPosts(t, w.channel, 2, botstest.Patience)
+	said := w.Said(w.channel, w.root)
+	require.Len(t, said, 3)
+	assert.Equal(t, "on the way", said[1].Text)
+	assert.Contains(t, said[2].Text, "arrived")
+	assert.Contains(t, said[2].Text, "<https://shop.slack.test/archives/"+id(w.channel, said[1].TS)+"?thread_ts="+w.root+"&cid="+w.channel+"|an earlier message>")
+}
+
 // Whatever goes wrong with calls and streams, and whenever the process ends: each
 // question has one answer in the end.
 func TestEachQuestionHasOneAnswerWhateverFails(t *testing.T) {
@@ -152,6 +187,20 @@ func TestEachQuestionHasOneAnswerWhateverFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { oneAnswerEach(t, rand.New(rand.NewPCG(seed, 0))) }) //nolint:gosec // a test's
 		})
 	}
+}
+
+// forgetful is a store that loses every so-many-th cursor, as when the process is
+// killed just before it is kept; 0: none.
+type forgetful struct {
+	*botstest.Store
+	every int
+}
+
+func (f forgetful) SetCursor(ctx context.Context, name, value string) error {
+	if f.every > 0 && rand.IntN(f.every+1) > 0 { //nolint:gosec // a test's
+		return errors.New("the disk is full")
+	}
+	return f.Store.SetCursor(ctx, name, value)
 }
 
 func oneAnswerEach(t *testing.T, chance *rand.Rand) {
@@ -164,7 +213,7 @@ func oneAnswerEach(t *testing.T, chance *rand.Rand) {
 	}
 	begin := func() (stop func()) {
 		tr, err := slack.New(slack.Config{
-			Tokens: slack.Tokens{Bot: app.BotToken, App: app.AppToken, API: api}, Name: "platform", Threads: store, Dial: dial,
+			Tokens: slack.Tokens{Bot: app.BotToken, App: app.AppToken, API: api}, Name: "platform", Threads: store, Cursor: forgetful{store, chance.IntN(3)}, Dial: dial,
 		})
 		require.NoError(t, err)
 		end := runBot(t, tr, store)
@@ -175,7 +224,9 @@ func oneAnswerEach(t *testing.T, chance *rand.Rand) {
 	}
 	const all = 30
 	stop := begin()
-	s.AwaitStreams(t, 2)
+	for s.Streams() < 2 { // a first run begins when that is kept
+		time.Sleep(time.Second)
+	}
 	asked := map[string][]string{}
 	for i := range all {
 		channel := channels[chance.IntN(len(channels))]
@@ -183,13 +234,18 @@ func oneAnswerEach(t *testing.T, chance *rand.Rand) {
 		method := []string{"chat.postMessage", "chat.postMessage", "reactions.add", "conversations.replies", "users.info", "conversations.info"}[chance.IntN(6)]
 		kind := []botstest.SlackFaultKind{botstest.SlackLost, botstest.SlackVanished, botstest.SlackLimited, botstest.SlackBroken}[chance.IntN(4)]
 		s.Fail(botstest.SlackFault{Method: method, Kind: kind, After: time.Duration(chance.IntN(3000)) * time.Millisecond})
-		switch chance.IntN(12) {
+		switch chance.IntN(14) {
 		case 0:
 			s.Disconnect()
 		case 1:
 			s.Cut()
 		case 2:
 			stop()
+			stop = begin()
+		case 3: // for longer than Slack brings anything by itself
+			stop()
+			asked[channel] = append(asked[channel], s.Say(person, channel, "", fmt.Sprintf("<@%s> echo %d, away", app.User, i)))
+			time.Sleep(time.Duration(8+chance.IntN(600)) * time.Minute)
 			stop = begin()
 		}
 		time.Sleep(time.Duration(chance.IntN(1500)) * time.Millisecond)

@@ -7,7 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"net/url"
+	"strings"
 
 	"github.com/slack-go/slack"
 
@@ -15,6 +16,29 @@ import (
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/commands"
 )
+
+// form is how a message is written. A workspace that refuses the blocks of one is
+// sent the next, so that an answer is never lost to its looks.
+type form int
+
+const (
+	formFull  form = iota
+	formBasic      // without the newer blocks
+	formText       // without any
+	forms
+)
+
+// written are the parts of a message in a form.
+func (f form) written(m markup.Message) []markup.SlackMessage {
+	switch f {
+	case formBasic:
+		return markup.SlackBasic(m)
+	case formText:
+		return markup.SlackText(m)
+	default:
+		return markup.Slack(m)
+	}
+}
 
 // Send posts a message, in as many parts as its length needs, in order, making
 // the channel and the topic where there are none. Parts that an earlier attempt
@@ -24,42 +48,116 @@ func (t *Transport) Send(ctx context.Context, out bots.Outgoing) (string, error)
 	if err != nil {
 		return "", retry(err)
 	}
-	parts := markup.Slack(out.Message)
 	content, err := digest(out.Message)
 	if err != nil {
 		return "", err
 	}
-	var posted []string
-	if !out.Since.IsZero() && len(parts) > 1 {
-		if posted, err = t.locate(ctx, to, out, content, len(parts)); err != nil {
-			return "", retry(err)
-		}
+	f, posted, err := t.begun(ctx, to, out, content)
+	if err != nil {
+		return "", retry(err)
 	}
-	for i := len(posted); i < len(parts); i++ {
-		ts, err := t.post(ctx, to, out.Place, parts[i], metadata(out.Key, i, content))
-		if err != nil {
-			return "", retry(err)
+	for ; ; f++ {
+		posted, err = t.sendAs(ctx, f, to, out, content, posted)
+		if !is(err, codesBlocks...) || f == forms-1 {
+			break
 		}
-		posted = append(posted, ts)
+		t.refused(out.Key, f, err)
+		t.takeBack(ctx, to.channel, posted)
+		posted = nil
+	}
+	if err != nil {
+		return "", retry(err)
 	}
 	return joinID(to.channel, posted...), nil
 }
 
+// begun is in which form an earlier attempt began to send a message of several parts, and those that are there.
+func (t *Transport) begun(ctx context.Context, to spot, out bots.Outgoing, content string) (form, []string, error) {
+	several := false
+	for f := range forms {
+		several = several || !out.Since.IsZero() && len(f.written(out.Message)) > 1
+	}
+	if !several {
+		return formFull, nil, nil
+	}
+	mine, err := t.mine(ctx, to, out.Since)
+	if err != nil {
+		return formFull, nil, err
+	}
+	for f := range forms {
+		if posted, _ := f.among(mine, out, content); len(posted) > 0 {
+			return f, posted, nil
+		}
+	}
+	return formFull, nil, nil
+}
+
+// sendAs posts the parts of a message in a form, behind those that are there, and returns all that are.
+func (t *Transport) sendAs(ctx context.Context, f form, to spot, out bots.Outgoing, content string, posted []string) ([]string, error) {
+	parts := f.written(out.Message)
+	for i := len(posted); i < len(parts); i++ {
+		ts, err := t.post(ctx, to, out.Place, parts[i], metadata(out.Key, f, i, content))
+		if err != nil {
+			return posted, err
+		}
+		posted = append(posted, ts)
+	}
+	return posted, nil
+}
+
+// refused tells whoever runs the bot why a message looks plainer than it might.
+func (t *Transport) refused(key string, f form, err error) {
+	var answer slack.SlackErrorResponse
+	errors.As(err, &answer)
+	t.cfg.Log.Warn("Slack refuses the blocks of a message; it is written plainer", "key", key, "form", int(f), "why", answer.Err, "details", answer.ResponseMetadata.Messages)
+}
+
+// takeBack removes parts of a message that is said anew in another form.
+func (t *Transport) takeBack(ctx context.Context, channel string, posted []string) {
+	for _, ts := range posted {
+		if err := t.call(ctx, "chat.delete", url.Values{"channel": {channel}, "ts": {ts}}, &result{}); err != nil {
+			t.cfg.Log.Warn("a part of a message that is said anew could not be removed", "channel", channel, "message", ts, "error", err)
+		}
+	}
+}
+
+// posting is the answer to a post.
+type posting struct {
+	result
+	TS string `json:"ts"`
+}
+
+func (p *posting) outcome() error {
+	if err := p.result.outcome(); err != nil {
+		return err
+	}
+	if !timestamp.MatchString(p.TS) {
+		return errors.New("the answer tells no message")
+	}
+	return nil
+}
+
 // post posts one message when its channel's turn has come, becoming a member where it must.
 func (t *Transport) post(ctx context.Context, to spot, place commands.Place, part markup.SlackMessage, meta slack.SlackMetadata) (string, error) {
-	options := append(content(part, meta), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
+	form, err := content(to.channel, part, meta)
+	if err != nil {
+		return "", err
+	}
+	form.Set("unfurl_links", "false")
+	form.Set("unfurl_media", "false")
 	if to.thread != "" {
-		options = append(options, slack.MsgOptionTS(to.thread))
+		form.Set("thread_ts", to.thread)
 	}
 	for joined := false; ; {
 		if err := t.pace.wait(ctx, to.channel, t.cfg.Now()); err != nil {
 			return "", err
 		}
-		_, ts, err := t.api.PostMessageContext(ctx, to.channel, options...)
+		var posted posting
+		err := t.call(ctx, methodPost, form, &posted)
 		var limited *LimitedError
 		switch {
 		case err == nil:
-			return ts, nil
+			return posted.TS, nil
 		case errors.As(err, &limited):
 			t.pace.hold(to.channel, t.cfg.Now().Add(limited.After))
 		case is(err, notInChannel) && !joined:
@@ -76,19 +174,26 @@ func (t *Transport) post(ctx context.Context, to spot, place commands.Place, par
 	}
 }
 
-// content is what a message shows, as options of a call.
-func content(part markup.SlackMessage, meta slack.SlackMetadata) []slack.MsgOption {
-	options := []slack.MsgOption{slack.MsgOptionText(part.Text, false), slack.MsgOptionMetadata(meta)}
-	if len(part.Blocks) > 0 {
-		options = append(options, slack.MsgOptionBlocks(part.Blocks...))
+// content is what a message shows, as the parameters of a call. A message without
+// blocks says so, since an edit would else keep those that are there.
+func content(channel string, part markup.SlackMessage, meta slack.SlackMetadata) (url.Values, error) {
+	blocks := part.Blocks
+	if blocks == nil {
+		blocks = []slack.Block{}
 	}
-	return options
+	var shown, hidden strings.Builder
+	plain := json.NewEncoder(&shown)
+	plain.SetEscapeHTML(false) // Slack counts what it is sent
+	if err := errors.Join(plain.Encode(blocks), json.NewEncoder(&hidden).Encode(meta)); err != nil {
+		return nil, err
+	}
+	return url.Values{"channel": {channel}, "text": {part.Text}, "blocks": {shown.String()}, "metadata": {hidden.String()}}, nil
 }
 
-// metadata marks one part of a message: whose delivery it is, and of what words.
-func metadata(key string, part int, content string) slack.SlackMetadata {
+// metadata marks one part of a message: whose delivery it is, in which form, and of what words.
+func metadata(key string, f form, part int, content string) slack.SlackMetadata {
 	return slack.SlackMetadata{EventType: metaMessage, EventPayload: map[string]any{
-		"key": hash([]byte(key)), "part": part, "content": content,
+		"key": hash([]byte(key)), "form": int(f), "part": part, "content": content,
 	}}
 }
 
@@ -104,107 +209,4 @@ func digest(m markup.Message) (string, error) {
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12])
-}
-
-const (
-	// findSlack allows for Slack's clock being another one.
-	findSlack = 5 * time.Second
-	// findPages bounds a search: a place where more was said since is given up, and the message sent.
-	findPages = 10
-	findPage  = 200
-)
-
-// Find tells whether an earlier attempt to send arrived: it looks for every part
-// by its metadata. A message of which only some parts arrived is not found; Send completes it.
-func (t *Transport) Find(ctx context.Context, out bots.Outgoing) (string, bool, error) {
-	to, ok, err := t.spot(ctx, out, false)
-	if err != nil || !ok {
-		return "", false, retryOrNil(err)
-	}
-	parts := len(markup.Slack(out.Message))
-	content, err := digest(out.Message)
-	if err != nil {
-		return "", false, err
-	}
-	posted, err := t.locate(ctx, to, out, content, parts)
-	if err != nil || len(posted) < parts {
-		return "", false, retryOrNil(err)
-	}
-	return joinID(to.channel, posted...), true, nil
-}
-
-func retryOrNil(err error) error {
-	if err == nil {
-		return nil
-	}
-	return retry(err)
-}
-
-// locate is the timestamps of the longest run of parts, from the first on, that are there.
-func (t *Transport) locate(ctx context.Context, to spot, out bots.Outgoing, content string, parts int) ([]string, error) {
-	mine, err := t.mine(ctx, to, out.Since)
-	if err != nil {
-		return nil, err
-	}
-	key := hash([]byte(out.Key))
-	there := make([]string, parts)
-	for _, m := range mine {
-		p := m.Metadata.EventPayload
-		part, isNumber := p["part"].(float64) // as JSON decodes numbers
-		i := int(part)
-		if m.Metadata.EventType == metaMessage && p["key"] == key && p["content"] == content && isNumber && i >= 0 && i < parts && there[i] == "" {
-			there[i] = m.Timestamp
-		}
-	}
-	for i, ts := range there {
-		if ts == "" {
-			return there[:i], nil
-		}
-	}
-	return there, nil
-}
-
-// mine are the bot's own messages in a spot since an instant, with their metadata.
-func (t *Transport) mine(ctx context.Context, in spot, since time.Time) ([]slack.Message, error) {
-	me, err := t.me(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var mine []slack.Message
-	oldest, cursor := stamp(since.Add(-findSlack)), ""
-	for range findPages {
-		page, next, err := t.page(ctx, in, oldest, cursor)
-		if is(err, codesNowhere...) {
-			return mine, nil // nothing arrived where nothing is
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range page {
-			if m.User == me.user || m.BotID != "" && m.BotID == me.bot {
-				mine = append(mine, m)
-			}
-		}
-		if cursor = next; cursor == "" {
-			break
-		}
-	}
-	return mine, nil
-}
-
-// page reads one page of a thread, or of a channel outside of its threads.
-func (t *Transport) page(ctx context.Context, in spot, oldest, cursor string) ([]slack.Message, string, error) {
-	if in.thread != "" {
-		said, _, next, err := t.api.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
-			ChannelID: in.channel, Timestamp: in.thread, Oldest: oldest, Cursor: cursor, Limit: findPage, Inclusive: true, IncludeAllMetadata: true,
-		})
-		return said, next, err
-	}
-	answer, err := t.api.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{
-		ChannelID: in.channel, Oldest: oldest, Cursor: cursor, Limit: findPage, Inclusive: true, IncludeAllMetadata: true,
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	return answer.Messages, answer.ResponseMetaData.NextCursor, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,44 +36,6 @@ func TestWhatTheTransportItselfSays(t *testing.T) {
 // out is a message to the topic "release".
 func out(text string) bots.Outgoing {
 	return bots.Outgoing{Key: "k", Place: commands.Place{Stream: "shop", Topic: "release"}, Message: line(text)}
-}
-
-func TestWhatACallThatFailsMeansForAMessage(t *testing.T) {
-	const post = "chat.postMessage"
-	for _, c := range []struct {
-		name           string
-		fault          botstest.SlackFault
-		arrived        bool
-		retry, unknown bool
-		after          time.Duration
-	}{
-		{"nothing", botstest.SlackFault{Method: post}, true, false, false, 0},
-		{"a rate limit", botstest.SlackFault{Method: post, Kind: botstest.SlackLimited, After: 3 * time.Second}, false, true, false, 3 * time.Second},
-		{"a rate limit of a fraction", botstest.SlackFault{Method: post, Kind: botstest.SlackLimited, After: 1500 * time.Millisecond}, false, true, false, 1500 * time.Millisecond},
-		{"a rate limit without a time", botstest.SlackFault{Method: post, Kind: botstest.SlackRefused, Code: "ratelimited"}, false, true, false, time.Second},
-		{"an answer that was lost", botstest.SlackFault{Method: post, Kind: botstest.SlackLost}, true, true, true, 0},
-		{"a call that was lost", botstest.SlackFault{Method: post, Kind: botstest.SlackVanished}, false, true, true, 0},
-		{"something in front of Slack", botstest.SlackFault{Method: post, Kind: botstest.SlackBroken}, false, true, true, 0},
-		{"Slack broke, perhaps afterwards", botstest.SlackFault{Method: post, Kind: botstest.SlackRefused, Code: "internal_error"}, false, true, true, 0},
-		{"a token that is refused", botstest.SlackFault{Method: post, Kind: botstest.SlackRefused, Code: "token_revoked"}, false, true, false, time.Minute},
-		{"a permission that is lacking", botstest.SlackFault{Method: post, Kind: botstest.SlackRefused, Code: "missing_scope"}, false, true, false, time.Minute},
-		{"a message that Slack will never take", botstest.SlackFault{Method: post, Kind: botstest.SlackRefused, Code: "invalid_blocks"}, false, false, false, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorkspace(t, botstest.SlackConfig{})
-			w.Fail(c.fault)
-			_, err := w.connect().Send(t.Context(), out("hello"))
-			assert.Equal(t, c.arrived, len(w.Said(w.channel, w.root)) == 1)
-			var again *bots.RetryError
-			require.Equal(t, c.retry, errors.As(err, &again), "%v", err)
-			if c.retry {
-				assert.Equal(t, c.unknown, again.Unknown)
-				assert.Equal(t, c.after, again.After)
-			} else {
-				assert.Equal(t, c.arrived, err == nil)
-			}
-		})
-	}
 }
 
 func TestSlackThatIsNotThereIsTriedAgain(t *testing.T) {
@@ -266,4 +229,46 @@ func TestPartsThatArrivedAreNotPostedAgain(t *testing.T) {
 	_, err = after.Send(t.Context(), o)
 	require.NoError(t, err)
 	assert.Len(t, w.Said(w.channel, w.root), parts)
+}
+
+// A read that was answered and not recorded is known by its answer alone.
+func TestWhatWasPostedUnderAKeyIsRecalledWhateverItSays(t *testing.T) {
+	w := newWorkspace(t, botstest.SlackConfig{})
+	began := time.Now()
+	recall := func() (string, bool) {
+		o := out("other words")
+		o.Since = began
+		got, found, err := w.connect().Recall(t.Context(), o)
+		require.NoError(t, err)
+		return got, found
+	}
+	other := out("hello")
+	other.Key = "another"
+	_, err := w.connect().Send(t.Context(), other)
+	require.NoError(t, err)
+	_, found := recall()
+	assert.False(t, found)
+
+	o := out("a log")
+	o.Message.Blocks = []markup.Block{markup.Code("", slices.Repeat([]string{strings.Repeat("x", 70)}, 600)...)}
+	w.Fail(botstest.SlackFault{Method: "chat.postMessage"}, botstest.SlackFault{Method: "chat.postMessage", Kind: botstest.SlackLost})
+	_, err = w.connect().Send(t.Context(), o)
+	require.Error(t, err)
+	said := w.Said(w.channel, w.root)
+	got, found := recall()
+	assert.True(t, found, "the first part is enough")
+	assert.Equal(t, id(w.channel, said[1].TS)+",p"+strings.Replace(said[2].TS, ".", "", 1), got)
+
+	o.Since = began
+	mine, err := w.connect().Send(t.Context(), o)
+	require.NoError(t, err)
+	require.NoError(t, w.connect().Edit(t.Context(), mine, out("done")))
+	got, found = recall()
+	assert.True(t, found)
+	assert.Equal(t, id(w.channel, said[1].TS), got, "of an edited one, the parts that say something")
+	nowhere := out("x")
+	nowhere.Place.Stream = "nowhere"
+	_, found, err = w.connect().Recall(t.Context(), nowhere)
+	require.NoError(t, err)
+	assert.False(t, found)
 }

@@ -6,7 +6,15 @@
 // reactions to them; from people of its own workspace alone. Slack delivers a message as two events, each of
 // them more than once: all of these have one key, which derives from the
 // channel and the message, so that whoever records by key hears it once. An
-// event is acknowledged only once it is recorded; until then Slack brings it again.
+// event is acknowledged only once it is recorded, or answered; until then Slack
+// brings it again, for some six minutes. What was said while nobody listened for
+// longer is read from the conversations afterwards, as far as a day back.
+//
+// Between an event and its acknowledgement no call is made: who people are and
+// what conversations are called is read beforehand, and events keep it current.
+// Whoever is met and is not known is asked for first, and is not heard before
+// Slack has said that it is a person of the workspace; meanwhile its channel
+// waits, and no other.
 //
 // Slack has no topics. Here a topic is a thread of a channel: its root is posted
 // under the topic's name, and which thread it is, is kept durably (Threads). A
@@ -27,6 +35,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/slack-go/slack"
 
 	"platform.dev/platform/bots"
@@ -41,6 +50,8 @@ type Threads interface {
 	// SetThread makes a thread a topic and returns the topic's root: the one that
 	// was set first, so that two bots that begin a topic at once agree.
 	SetThread(ctx context.Context, channel, topic, root string) (kept string, err error)
+	// Roots are the roots of a channel's topics, at most so many, the newest first.
+	Roots(ctx context.Context, channel string, most int) (roots []string, err error)
 }
 
 // Config is what a Transport needs.
@@ -48,6 +59,9 @@ type Config struct {
 	Tokens  Tokens
 	Name    string // the bot's name in keys: "platform" gives "slack:platform:C024BE91L/p1700000000000100"
 	Threads Threads
+	// Cursor keeps, under "slack:<Name>", until when everything was heard, so that what
+	// is said while no process listens is heard by the next; nil: as far as Slack brings it by itself.
+	Cursor Cursor
 
 	// Transport carries the calls of the Web API; nil: a pool of connections of the transport's own.
 	Transport http.RoundTripper
@@ -65,13 +79,16 @@ type Config struct {
 }
 
 // Transport is a bot's app in a Slack workspace. It implements bots.Transport,
-// bots.Editor, bots.Reactor, bots.Finder and bots.Linker.
+// bots.Editor, bots.Reactor, bots.Finder, bots.Recaller, bots.Linker and bots.Connector.
 type Transport struct {
-	cfg   Config
-	api   *slack.Client
-	web   *web
-	pace  *pace
-	state state
+	cfg     Config
+	address string // of the Web API, ends in a slash
+	api     *slack.Client
+	web     *web
+	dialer  *websocket.Dialer
+	pace    *pace
+	state   state
+	asking  chan struct{} // one element for each account or conversation that is being looked up
 
 	mu       sync.Mutex
 	self     self // zero until Slack was reached
@@ -88,6 +105,9 @@ var (
 	_ bots.Editor    = (*Transport)(nil)
 	_ bots.Reactor   = (*Transport)(nil)
 	_ bots.Finder    = (*Transport)(nil)
+	_ bots.Recaller  = (*Transport)(nil)
+	_ bots.Linker    = (*Transport)(nil)
+	_ bots.Connector = (*Transport)(nil)
 )
 
 // self is the bot's own account.
@@ -122,7 +142,10 @@ func New(cfg Config) (*Transport, error) {
 	w := newWeb(cfg)
 	address := strings.TrimRight(cmp.Or(cfg.Tokens.API, slack.APIURL), "/") + "/"
 	return &Transport{
-		cfg: cfg, web: w, pace: newPace(cfg.Pace),
+		cfg: cfg, address: address, web: w, pace: newPace(cfg.Pace), asking: make(chan struct{}, asking),
+		dialer: &websocket.Dialer{
+			Proxy: proxy(cfg), NetDialContext: cfg.Dial, HandshakeTimeout: requestTimeout, ReadBufferSize: 16 << 10, WriteBufferSize: 1 << 10,
+		},
 		api: slack.New(cfg.Tokens.Bot, slack.OptionAppLevelToken(cfg.Tokens.App), slack.OptionHTTPClient(w),
 			slack.OptionAPIURL(address), slack.OptionLog(silent{})),
 		people: bots.NewRecent[string, person](remembered), channels: bots.NewRecent[string, channel](remembered), names: map[string]string{},

@@ -115,8 +115,8 @@ func (t *Transport) findRoot(ctx context.Context, channel, topic string, out bot
 		return "", err
 	}
 	for _, m := range mine {
-		if m.Metadata.EventType == metaTopic && m.Metadata.EventPayload["topic"] == topic {
-			return m.Timestamp, nil
+		if m.Metadata.Type == metaTopic && m.Metadata.Payload.Topic == topic {
+			return m.TS, nil
 		}
 	}
 	return "", nil

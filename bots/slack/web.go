@@ -2,6 +2,7 @@ package slack
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -84,7 +85,13 @@ func proxy(cfg Config) func(*http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment
 }
 
-// Do makes a call, for the library. A rate limit is a *LimitedError.
+// bounded is a body of which no more is read than an answer may have.
+type bounded struct {
+	io.Reader
+	io.Closer
+}
+
+// Do makes a call, for the library as well. A rate limit is a *LimitedError.
 func (w *web) Do(req *http.Request) (*http.Response, error) {
 	method := path.Base(req.URL.Path)
 	if wait := w.silence(method); wait > 0 {
@@ -95,9 +102,13 @@ func (w *web) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, err := w.client.Do(req) //nolint:bodyclose // the library closes it
-	if err != nil || resp.StatusCode != http.StatusTooManyRequests {
-		return resp, err
+	resp, err := w.client.Do(req) //nolint:bodyclose // whoever calls closes it
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusTooManyRequests {
+		resp.Body = bounded{io.LimitReader(resp.Body, answerLimit+1), resp.Body}
+		return resp, nil
 	}
 	_ = resp.Body.Close()
 	limited := &LimitedError{Method: method, After: retryAfter(resp.Header.Get("Retry-After"))}

@@ -3,6 +3,7 @@ package slack_test
 import (
 	"context"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -28,9 +29,26 @@ type workspace struct {
 	channel string
 	root    string // of the thread that is the topic "release"
 	store   *botstest.Store
+	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
 }
 
 func newWorkspace(t *testing.T, cfg botstest.SlackConfig) *workspace {
+	t.Helper()
+	w := emptyWorkspace(t, cfg)
+	w.api = w.Start(t)
+	return w
+}
+
+// newPipedWorkspace is a workspace within the process, where the test's clock may be its own.
+func newPipedWorkspace(t *testing.T, cfg botstest.SlackConfig) *workspace {
+	t.Helper()
+	w := emptyWorkspace(t, cfg)
+	w.api, w.dial = w.StartPipes(t)
+	return w
+}
+
+// emptyWorkspace is a workspace that is not served yet.
+func emptyWorkspace(t *testing.T, cfg botstest.SlackConfig) *workspace {
 	t.Helper()
 	w := &workspace{Slack: botstest.NewSlack(cfg), t: t, store: botstest.NewStore()}
 	w.app = w.App("platform")
@@ -38,7 +56,6 @@ func newWorkspace(t *testing.T, cfg botstest.SlackConfig) *workspace {
 	w.channel = w.Channel("shop", w.person)
 	w.root = w.Say(w.person, w.channel, "", "release")
 	w.Join(w.channel, w.app.User)
-	w.api = w.Start(t)
 	_, err := w.store.SetThread(t.Context(), w.channel, "release", w.root)
 	require.NoError(t, err)
 	return w
@@ -49,7 +66,7 @@ func (w *workspace) connect(change ...func(*slack.Config)) *slack.Transport {
 	w.t.Helper()
 	cfg := slack.Config{
 		Tokens: slack.Tokens{Bot: w.app.BotToken, App: w.app.AppToken, API: w.api}, Name: "platform", Threads: w.store, Pace: -1, Reactions: true,
-		Log: slog.New(slog.NewTextHandler(w.t.Output(), nil)),
+		Cursor: w.store, Dial: w.dial, Log: slog.New(slog.NewTextHandler(w.t.Output(), nil)),
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -1,14 +1,17 @@
-// Package terminal shows chat messages to people at a terminal: Zulip Markdown
-// as readable text of a given width, with colours when wanted. Whatever a
-// message contains, nothing but the colours written here reaches the terminal
-// as a control sequence.
+// Package terminal is chat at a terminal. It is a transport (Transport): a bot
+// that is spoken with by typing, over a conversation that is a file (Transcript),
+// without any chat. And it shows what other chats hold (View): Zulip Markdown as
+// readable text of a given width, with colours when wanted. Whatever a message
+// contains, nothing but the sequences written here reaches the terminal as one.
 //
-// It knows nothing of where messages come from, nor of what they are about.
+// It knows nothing of flags and the environment, nor of what messages are about.
 package terminal
 
 import (
 	"regexp"
 	"strings"
+
+	"platform.dev/platform/bots/markup"
 )
 
 // narrowest is the least width that is kept: below it lines would be all breaks.
@@ -40,6 +43,12 @@ func (v View) Render(content string) string {
 	p := &page{width: v.Width, paint: painter(v.Colour)}
 	p.blocks(strings.Split(harmless(v.named(content)), "\n"), "")
 	return strings.Trim(strings.Join(p.lines, "\n"), "\n")
+}
+
+// Message renders a document as it is read where a chat holds it, so that a bot
+// looks the same whether there is a chat or none.
+func (v View) Message(m markup.Message) string {
+	return v.Render(strings.Join(markup.Zulip(m), "\n"))
 }
 
 // byID is a mention by user id alone.

@@ -85,11 +85,11 @@ func (t *Transport) begin(ctx context.Context, take sink) error {
 		}
 		return false
 	})
-	if err := t.takeAll(ctx, recently, take); err != nil {
+	if err := t.takeAll(ctx, recently, take); err != nil || len(recently) > 0 {
 		return err
 	}
 	// From now on there is a cursor, so that a longer absence loses nothing.
-	return t.advance(ctx, before)
+	return t.store(ctx, before)
 }
 
 // inOrder sorts messages by id, once each, up to an id.
@@ -99,26 +99,39 @@ func inOrder(batch []Message, upTo int64) []Message {
 	return slices.DeleteFunc(batch, func(m Message) bool { return m.ID > upTo })
 }
 
-// takeAll hands messages over and moves the cursor behind the last.
+// takeAll hands messages over and moves the cursor behind the last, once.
 func (t *Transport) takeAll(ctx context.Context, batch []Message, take sink) error {
 	for _, m := range batch {
-		if _, err := t.message(ctx, m, take); err != nil {
-			return errors.Join(err, ctx.Err())
+		if err := t.message(ctx, m, take); err != nil {
+			return errors.Join(err, ctx.Err(), t.advance(ctx))
 		}
 	}
 	if len(batch) == 0 {
 		return nil
 	}
-	return t.advance(ctx, batch[len(batch)-1].ID)
+	return t.store(ctx, batch[len(batch)-1].ID)
 }
 
-// advance moves the cursor, never back. A cursor that was not stored in time
-// only makes messages come again, which their keys drop.
-func (t *Transport) advance(ctx context.Context, id int64) error {
+// advance moves the cursor behind the newest message that was taken: once for a
+// batch, before that is acknowledged. A cursor that was not stored in time, since
+// the process was killed within the batch, only makes messages come again, which
+// their keys drop.
+func (t *Transport) advance(ctx context.Context) error {
 	t.mu.Lock()
-	last := t.last
+	newest := t.newest
 	t.mu.Unlock()
-	if id <= last && last != 0 {
+	if newest == 0 {
+		return nil
+	}
+	return t.store(ctx, newest)
+}
+
+// store moves the cursor to a message id, never back.
+func (t *Transport) store(ctx context.Context, id int64) error {
+	t.mu.Lock()
+	last, stored := t.last, t.stored
+	t.mu.Unlock()
+	if stored && id <= last {
 		return nil
 	}
 	if err := t.cfg.Cursor.SetCursor(context.WithoutCancel(ctx), t.cursorName(), strconv.FormatInt(id, 10)); err != nil {
@@ -126,7 +139,7 @@ func (t *Transport) advance(ctx context.Context, id int64) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last = max(t.last, id)
+	t.last, t.stored = max(t.last, id), true
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"platform.dev/platform/bots"
-	"platform.dev/platform/bots/markup"
 )
 
 // What stands in parts that a shorter or longer revision no longer needs.
@@ -26,10 +25,13 @@ func (t *Transport) Edit(ctx context.Context, id string, out bots.Outgoing) erro
 	if err != nil {
 		return fmt.Errorf("edit message %q: %w", id, err)
 	}
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
 	if t.tooOld(ids[0]) {
 		return fmt.Errorf("%w: the organisation's limit for edits is over", bots.ErrTooOld)
 	}
-	parts := markup.Zulip(out.Message)
+	parts := t.divisions(out.Message)[0]
 	grown := len(parts) > len(ids)
 	for i, id := range ids {
 		content := emptied

@@ -59,10 +59,13 @@ func fatal(site, email string, err error) (error, bool) {
 	if !errors.As(err, &e) || !e.Fatal() {
 		return nil, false
 	}
-	if e.Status == http.StatusUnauthorized {
-		return fmt.Errorf("%s does not accept the API key of %s; put the right key into the bot's zuliprc: %w", site, email, err), true
+	switch e.Code { // before the status: what is deactivated is answered 401, too
+	case codeUserGone:
+		return fmt.Errorf("%s: the account %s is deactivated; have it reactivated there: %w", site, email, err), true
+	case codeRealmGone:
+		return fmt.Errorf("%s: the organisation of %s is deactivated: %w", site, email, err), true
 	}
-	return fmt.Errorf("%s: the account %s or its organisation is deactivated: %w", site, email, err), true
+	return fmt.Errorf("%s does not accept the API key of %s; put the right key into the bot's zuliprc: %w", site, email, err), true
 }
 
 // lost tells whether a request may have been carried out although err came

@@ -11,7 +11,7 @@ import (
 const defaultLongPoll = 90 * time.Second
 
 // Event is what a queue tells. The fields in use depend on Type: "message",
-// "update_message", "reaction", "realm_user"; a "heartbeat" has none.
+// "update_message", "reaction", "realm_user", "realm"; a "heartbeat" has none.
 type Event struct {
 	ID             int64    `json:"id"`
 	Type           string   `json:"type"`
@@ -25,6 +25,10 @@ type Event struct {
 	UserID    int64  `json:"user_id"`    // reaction, update_message
 	Emoji     string `json:"emoji_name"` // reaction
 	Person    *User  `json:"person"`     // realm_user; only the changed fields beside the id
+
+	Property string          `json:"property"` // realm, op "update"
+	Value    json.RawMessage `json:"value"`    // realm, op "update"
+	Data     json.RawMessage `json:"data"`     // realm, op "update_dict": properties with their values
 }
 
 // Events polls a queue: at once when it holds events newer than last, else the

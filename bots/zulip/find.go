@@ -3,12 +3,13 @@ package zulip
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"platform.dev/platform/bots"
-	"platform.dev/platform/bots/markup"
 )
 
 const (
@@ -22,12 +23,14 @@ const (
 // part, first among what the queue told, then in the place itself. A message
 // of which only some parts arrived is not found; Send completes it.
 func (t *Transport) Find(ctx context.Context, out bots.Outgoing) (string, bool, error) {
+	if err := t.ready(ctx); err != nil {
+		return "", false, err
+	}
 	to, err := t.address(out.Place)
 	if err != nil {
 		return "", false, err
 	}
-	parts := markup.Zulip(out.Message)
-	ids, err := t.locate(ctx, to, out, parts)
+	parts, ids, err := t.locate(ctx, to, out, t.divisions(out.Message))
 	if err != nil {
 		return "", false, retry(err)
 	}
@@ -38,27 +41,53 @@ func (t *Transport) Find(ctx context.Context, out bots.Outgoing) (string, bool, 
 	return joinIDs(ids), true, nil
 }
 
-// locate is the ids of the longest run of parts, from the first on, that are there.
-func (t *Transport) locate(ctx context.Context, to Post, out bots.Outgoing, parts []string) ([]int64, error) {
-	ids := t.told(out.Key, parts)
-	if len(ids) == len(parts) {
-		return ids, nil
+// locate looks for a message in each of the ways in which it may have been
+// divided. It returns the way that it is there in, whole or, from the first part
+// on, in part, with the ids; where it is not there, the first way without ids.
+// What was begun in another way than the first is gone on with as long as the
+// organisation takes the parts that are missing.
+func (t *Transport) locate(ctx context.Context, to Post, out bots.Outgoing, ways [][]string) (parts []string, ids []int64, err error) {
+	for _, way := range ways {
+		if ids := t.tellsOf(out.Key, way); len(ids) == len(way) {
+			return way, ids, nil
+		}
 	}
 	said, err := t.said(ctx, to, out.Since.Add(-findSlack))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ids = nil
+	parts = ways[0]
+	for i, way := range ways {
+		run := t.run(out.Key, way, said)
+		if len(run) == len(way) {
+			return way, run, nil
+		}
+		if len(run) > len(ids) && (i == 0 || t.takes(way[len(run):])) {
+			parts, ids = way, run
+		}
+	}
+	return parts, ids, nil
+}
+
+// run is the ids of the longest run of parts, from the first on, among what was said.
+func (t *Transport) run(key string, parts []string, said []Message) (ids []int64) {
 	for _, m := range said {
-		if len(ids) < len(parts) && same(m.Content, parts[len(ids)]) && !t.isClaimed(m.ID, out.Key, len(ids), parts) {
+		if len(ids) < len(parts) && same(m.Content, parts[len(ids)]) && !t.isClaimed(m.ID, key, len(ids), parts) {
 			ids = append(ids, m.ID)
 		}
 	}
-	return ids, nil
+	return ids
 }
 
-// told is the run of parts that the queue has told of.
-func (t *Transport) told(key string, parts []string) []int64 {
+// takes tells whether the organisation takes parts uncut.
+func (t *Transport) takes(parts []string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !slices.ContainsFunc(parts, func(p string) bool { return utf8.RuneCountInString(p) > t.limits.Message })
+}
+
+// tellsOf is the run of parts that the queue has told of.
+func (t *Transport) tellsOf(key string, parts []string) []int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var ids []int64
@@ -118,8 +147,15 @@ func (t *Transport) said(ctx context.Context, to Post, since time.Time) ([]Messa
 	return inOrder(said, math.MaxInt64), nil
 }
 
-// same tells whether the server keeps sent as kept: it strips empty lines before and white space after.
+// truncated is what Zulip ends a message with that it has cut.
+const truncated = "\n[message truncated]"
+
+// same tells whether the server keeps sent as kept: it strips empty lines
+// before and white space after, and cuts what is over its limit.
 func same(kept, sent string) bool {
 	trim := func(s string) string { return strings.TrimRight(strings.TrimLeft(s, "\n"), " \t\r\n") }
+	if head, cut := strings.CutSuffix(kept, truncated); cut && len(head) > 0 && strings.HasPrefix(strings.TrimLeft(sent, "\n"), head) {
+		return true
+	}
 	return trim(kept) == trim(sent)
 }

@@ -17,7 +17,7 @@ type sink func(context.Context, bots.Heard) error
 
 // Run hears until ctx ends. It returns an error only when nothing can mend it.
 func (t *Transport) Run(ctx context.Context, take func(context.Context, bots.Heard) error) error {
-	events := []string{"message", "realm_user"} // no update_message, on purpose: an edit never makes a command
+	events := []string{"message", "realm_user", "realm"} // no update_message, on purpose: an edit never makes a command
 	if t.cfg.Reactions {
 		events = append(events, "reaction")
 	}
@@ -35,8 +35,9 @@ func (t *Transport) Run(ctx context.Context, take func(context.Context, bots.Hea
 			t.polled(nil) // the server has answered
 			return t.catchUp(ctx, take)
 		},
-		Handle: func(ctx context.Context, e Event) error { return t.event(ctx, e, take) },
-		Polled: t.polled,
+		Handle:  func(ctx context.Context, e Event) error { return t.event(ctx, e, take) },
+		Handled: t.advance,
+		Polled:  t.polled,
 	})
 }
 
@@ -44,7 +45,8 @@ func (t *Transport) Run(ctx context.Context, take func(context.Context, bots.Hea
 func (t *Transport) adopt(q Queue, self User) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.queue, t.limits = q.ID, q.Limits
+	t.queue = q.ID
+	t.obey(q.Limits)
 	for _, u := range q.Users {
 		t.people[u.ID] = u
 		if u.ID == self.ID {
@@ -58,15 +60,13 @@ func (t *Transport) event(ctx context.Context, e Event, take sink) error {
 	switch {
 	case e.Type == "realm_user" && e.Person != nil:
 		t.person(e.Op, *e.Person)
+	case e.Type == "realm":
+		t.realm(e)
 	case e.Type == "message" && e.Message != nil:
 		m := *e.Message
 		m.Flags = e.Flags
 		t.own(m, e.LocalMessageID)
-		taken, err := t.message(ctx, m, take)
-		if err != nil || !taken {
-			return err
-		}
-		return t.advance(ctx, m.ID)
+		return t.message(ctx, m, take)
 	case e.Type == "reaction" && e.Op == "add":
 		return t.reaction(ctx, e, take)
 	}
@@ -98,26 +98,27 @@ func (t *Transport) person(op string, change User) {
 	}
 }
 
-// message hands a message over when it is for this bot. taken tells whether it
-// was: only then is the cursor worth a write.
-func (t *Transport) message(ctx context.Context, m Message, take sink) (taken bool, err error) {
+// message hands a message over when it is for this bot. Only then is the cursor
+// worth a write, which waits for the end of the batch (advance).
+func (t *Transport) message(ctx context.Context, m Message, take sink) error {
 	h, ok, err := t.listen(ctx, m)
 	if err != nil || !ok {
-		return false, err
+		return err
 	}
 	t.mu.Lock()
 	_, known := t.heard.Get(m.ID)
 	t.mu.Unlock()
 	if known {
-		return false, nil
+		return nil
 	}
 	if err := take(ctx, h); err != nil {
-		return false, err
+		return err
 	}
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.heard.Put(m.ID, true)
-	t.mu.Unlock()
-	return true, nil
+	t.newest = max(t.newest, m.ID)
+	return nil
 }
 
 // listen decides whether a message is for this bot, and makes of it what was heard.

@@ -25,6 +25,9 @@ type Listening struct {
 	// Handle is called for each event, in order. An event is acknowledged to the server
 	// only once Handle has returned nil; after an error the same event comes again.
 	Handle func(ctx context.Context, e Event) error
+	// Handled is called once after each batch of events that were taken, before it is
+	// acknowledged, also when ctx ended within the batch; it is repeated until it returns nil. It may be nil.
+	Handled func(ctx context.Context) error
 	// Polled is told how each poll ended, nil for an answer with or without events; it may be nil.
 	Polled func(err error)
 }
@@ -65,6 +68,9 @@ func (c *Client) follow(ctx context.Context, l Listening) (polled bool, err erro
 	last, pause := q.LastEventID, firstPause
 	for ctx.Err() == nil {
 		events, err := c.Events(ctx, q.ID, last, q.LongPoll)
+		if ctx.Err() != nil {
+			break
+		}
 		if l.Polled != nil {
 			l.Polled(err)
 		}
@@ -75,6 +81,9 @@ func (c *Client) follow(ctx context.Context, l Listening) (polled bool, err erro
 			return polled, err
 		}
 		if err != nil { // the queue outlives a lost connection and a rate limit
+			if pause == firstPause {
+				c.log.Warn("zulip does not answer the poll; asking on", "site", c.site, "account", c.email, "error", err)
+			}
 			sleep(ctx, max(jitter(pause), retryAfter(err)))
 			pause = min(2*pause, longestPause)
 			continue
@@ -83,23 +92,35 @@ func (c *Client) follow(ctx context.Context, l Listening) (polled bool, err erro
 		if len(events) == 0 {
 			sleep(ctx, jitter(emptyPause))
 		}
+		if !c.batch(ctx, l, events) {
+			return polled, nil
+		}
 		for _, e := range events {
-			if !c.handle(ctx, l, e) {
-				return polled, nil
-			}
 			last = max(last, e.ID)
 		}
 	}
 	return polled, nil
 }
 
-// handle hands an event over until it is taken; false when ctx ended before.
-func (c *Client) handle(ctx context.Context, l Listening, e Event) bool {
-	if e.Type == "heartbeat" {
-		return true
+// batch hands the events of one poll over; false when ctx ended before all were taken.
+func (c *Client) batch(ctx context.Context, l Listening, events []Event) bool {
+	taken := 0
+	for _, e := range events {
+		if e.Type != "heartbeat" && !c.until(ctx, e, func() error { return l.Handle(ctx, e) }) {
+			break
+		}
+		taken++
 	}
+	if taken > 0 && l.Handled != nil && !c.until(ctx, events[taken-1], func() error { return l.Handled(ctx) }) {
+		return false
+	}
+	return taken == len(events)
+}
+
+// until does what an event asks for until it succeeds; false when ctx ended before.
+func (c *Client) until(ctx context.Context, e Event, do func() error) bool {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		err := l.Handle(ctx, e)
+		err := do()
 		if err == nil {
 			return true
 		}
@@ -112,13 +133,15 @@ func (c *Client) handle(ctx context.Context, l Listening, e Event) bool {
 }
 
 // gone tells whether the queue cannot be polled on: the server forgot it
-// (BAD_EVENT_QUEUE_ID), or its events were pruned or renumbered (two cases of a plain BAD_REQUEST).
+// (BAD_EVENT_QUEUE_ID), its events were pruned or renumbered (two cases of a plain
+// BAD_REQUEST), or it refuses the poll otherwise. What stands in front of a server
+// may answer anything for a while, and says nothing about the queue.
 func gone(err error) bool {
 	var e *Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || e.Code == codeNotZulip {
 		return false
 	}
-	return e.Code == codeBadQueue || e.Status == http.StatusBadRequest
+	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests
 }
 
 // free gives a queue back, so that the server need not keep it for minutes.

@@ -54,7 +54,7 @@ func TestAPersonsReactionToAMessageOfTheBotsOwnIsAPress(t *testing.T) {
 	assert.Equal(t, "that is all", next(t, heard).Text, "nothing holds up what follows")
 	assert.Len(t, s.requests("GET /messages/51"), 1, "a message is asked for once")
 	assert.Len(t, s.requests("GET /messages/52"), 1)
-	assert.JSONEq(t, `["message","realm_user","reaction"]`, s.requests("POST /register")[0].Form.Get("event_types"))
+	assert.JSONEq(t, `["message","realm_user","realm","reaction"]`, s.requests("POST /register")[0].Form.Get("event_types"))
 }
 
 func TestAMessageIsNotEditedOnceTheOrganisationForbidsIt(t *testing.T) {

@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"platform.dev/platform/bots/botstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,15 +62,20 @@ const (
 	heartbeat = `{"type":"heartbeat","id":%d}`
 )
 
-// newScript starts a server with the answers of a healthy, silent one.
-func newScript(t *testing.T) *script {
-	s := &script{t: t, changed: make(chan struct{}), answers: map[string][]answer{
+// healthy is the answers of a healthy, silent server.
+func healthy(t *testing.T) *script {
+	return &script{t: t, changed: make(chan struct{}), answers: map[string][]answer{
 		"GET /users/me":  {ok(me)},
 		"POST /register": {ok(registered)},
 		"GET /messages":  {ok(nothing)},
 		"GET /events":    {{hold: true}},
 		"DELETE /events": {ok(succeeded)},
 	}}
+}
+
+// newScript starts a server with those answers.
+func newScript(t *testing.T) *script {
+	s := healthy(t)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.url = server.URL
@@ -153,7 +156,7 @@ func (s *script) await(route string, n int) []request {
 }
 
 // transport makes a transport at the script, over a store.
-func (s *script) transport(store *botstest.Store, change ...func(*Config)) *Transport {
+func (s *script) transport(store Cursor, change ...func(*Config)) *Transport {
 	s.t.Helper()
 	cfg := Config{
 		Site: s.url, Email: "platform-bot@x", Key: "secret-key", Name: "platform", Cursor: store,

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"platform.dev/platform/bots"
-	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/commands"
 )
 
@@ -26,14 +25,17 @@ const fatalPause = time.Minute
 // that an earlier attempt brought there are found, not posted again. The id
 // lists the parts: "31" or "31,32".
 func (t *Transport) Send(ctx context.Context, out bots.Outgoing) (string, error) {
+	if err := t.ready(ctx); err != nil {
+		return "", err
+	}
 	to, err := t.address(out.Place)
 	if err != nil {
 		return "", err
 	}
-	parts := markup.Zulip(out.Message)
-	var ids []int64
-	if !out.Since.IsZero() && len(parts) > 1 {
-		if ids, err = t.locate(ctx, to, out, parts); err != nil {
+	ways := t.divisions(out.Message)
+	parts, ids := ways[0], []int64(nil)
+	if !out.Since.IsZero() && (len(ways) > 1 || len(parts) > 1) {
+		if parts, ids, err = t.locate(ctx, to, out, ways); err != nil {
 			return "", retry(err)
 		}
 	}

@@ -63,15 +63,21 @@ type Transport struct {
 	cfg    Config
 	client *Client
 
-	mu      sync.Mutex
-	self    User           // zero until the server was reached
-	people  map[int64]User // everybody known, by id
-	limits  Limits
-	queue   string                      // the queue that posts are told of
-	arrived *bots.Recent[string, int64] // local id -> message id, from the queue
-	claimed *bots.Recent[int64, string] // messages known to be the delivery of an outbox key
-	heard   *bots.Recent[int64, bool]   // messages already handed over
-	last    int64                       // the cursor as stored
+	asking chan struct{} // holds a token while the limits are asked for
+
+	mu        sync.Mutex
+	self      User           // zero until the server was reached
+	people    map[int64]User // everybody known, by id
+	limits    Limits
+	told      bool                        // the limits are the organisation's own words
+	dividedBy []int                       // limits of messages that held, the latest first
+	queue     string                      // the queue that posts are told of
+	arrived   *bots.Recent[string, int64] // local id -> message id, from the queue
+	claimed   *bots.Recent[int64, string] // messages known to be the delivery of an outbox key
+	heard     *bots.Recent[int64, bool]   // messages already handed over
+	newest    int64                       // the newest message handed over
+	last      int64                       // the cursor, once this process has stored it
+	stored    bool
 
 	posted *bots.Recent[int64, time.Time] // when messages of ours were posted
 	shown  *bots.Recent[int64, Message]   // messages that somebody reacted to; those of others without their content
@@ -115,7 +121,7 @@ func New(cfg Config) (*Transport, error) {
 		return nil, err
 	}
 	return &Transport{
-		cfg: cfg, client: client, people: map[int64]User{}, limits: defaultLimits,
+		cfg: cfg, client: client, people: map[int64]User{}, limits: defaultLimits, asking: make(chan struct{}, 1),
 		arrived: bots.NewRecent[string, int64](remembered), claimed: bots.NewRecent[int64, string](remembered), heard: bots.NewRecent[int64, bool](remembered),
 		posted: bots.NewRecent[int64, time.Time](remembered), shown: bots.NewRecent[int64, Message](remembered), joined: bots.NewRecent[string, bool](remembered),
 	}, nil

@@ -14,9 +14,6 @@ import (
 	"platform.dev/platform/bots/zulip"
 )
 
-// place is where in the chat.
-type place struct{ Stream, Topic string }
-
 // asker posts messages as a person and waits for bots to answer.
 type asker struct {
 	client *zulip.Client
@@ -53,8 +50,8 @@ func (a *asker) mention(text string) (content string, bot *zulip.User) {
 // post posts as the person.
 func (a *asker) post(ctx context.Context, to place, text string) (id int64, err error) {
 	content, _ := a.mention(text)
-	if id, err = a.client.Post(ctx, zulip.Post{Stream: to.Stream, Topic: to.Topic, Content: content}); err != nil {
-		return 0, fmt.Errorf("post to #%s > %s: %w", to.Stream, to.Topic, err)
+	if id, err = a.client.Post(ctx, to.post(content)); err != nil {
+		return 0, fmt.Errorf("post to %s: %w", to, err)
 	}
 	return id, nil
 }
@@ -62,23 +59,36 @@ func (a *asker) post(ctx context.Context, to place, text string) (id int64, err 
 // ask posts, waits for the bot to finish and prints its answer.
 func (a *asker) ask(ctx context.Context, t terminal, to place, text string, limit time.Duration) error {
 	content, bot := a.mention(text)
-	post := zulip.Post{Stream: to.Stream, Topic: to.Topic, Content: content}
+	if to.direct() { // to a bot alone everything is for it
+		bot = nil
+		if to.With.IsBot {
+			bot = &to.With
+		}
+	}
+	post := to.post(content)
 	if bot == nil {
 		if _, err := a.client.Post(ctx, post); err != nil {
-			return fmt.Errorf("post to #%s > %s: %w", to.Stream, to.Topic, err)
+			return fmt.Errorf("post to %s: %w", to, err)
 		}
-		fmt.Fprintln(t.Err, "posted; it mentions no bot, so no answer is waited for")
+		why := "it mentions no bot"
+		if to.direct() {
+			why = oneLine(to.With.FullName) + " is no bot"
+		}
+		fmt.Fprintf(t.Err, "posted; %s, so no answer is waited for\n", why)
 		return nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answer, err := a.client.Ask(waiting, post)
 	late := errors.Is(err, zulip.ErrUnanswered)
+	if late && answer.Asked == 0 && ctx.Err() == nil { // what stands there is no answer to it
+		return fmt.Errorf("the chat took no message for %s within %s; look there before you say it again", to, limit)
+	}
 	if late && ctx.Err() == nil {
 		answer.Messages, err = a.answers(ctx, to, answer.Asked, bot.ID)
 	}
 	if err != nil {
-		return fmt.Errorf("ask in #%s > %s: %w", to.Stream, to.Topic, err)
+		return fmt.Errorf("ask in %s: %w", to, err)
 	}
 	for _, m := range answer.Messages {
 		fmt.Fprint(t.Out, a.show(m.Content, t))
@@ -87,7 +97,7 @@ func (a *asker) ask(ctx context.Context, t terminal, to place, text string, limi
 	case len(answer.Messages) == 0:
 		return fmt.Errorf("no answer from %s within %s", bot.FullName, limit)
 	case late:
-		fmt.Fprintf(t.Err, "%s is still at work; its answer goes on in #%s > %s\n", bot.FullName, to.Stream, to.Topic)
+		fmt.Fprintf(t.Err, "%s is still at work; its answer goes on in %s\n", bot.FullName, to)
 	}
 	return nil
 }
@@ -96,7 +106,7 @@ func (a *asker) ask(ctx context.Context, t terminal, to place, text string, limi
 func (a *asker) answers(ctx context.Context, to place, id, bot int64) ([]zulip.Message, error) {
 	page, err := a.client.Messages(ctx, zulip.Query{
 		Anchor: strconv.FormatInt(id, 10), After: 100,
-		Narrow: []zulip.Term{{Operator: "channel", Operand: to.Stream}, {Operator: "topic", Operand: to.Topic}, {Operator: "sender", Operand: bot}},
+		Narrow: append(to.narrow(), zulip.Term{Operator: "sender", Operand: bot}),
 	})
 	return page.Messages, err
 }
@@ -112,7 +122,7 @@ func (a *asker) name(userID string) (string, bool) {
 
 // show renders a posted message for reading.
 func (a *asker) show(content string, t terminal) string {
-	width, colour := screen(t.Out)
-	view := term.View{Width: width, Colour: colour, Name: a.name}
+	width, live := screen(t.Out)
+	view := term.View{Width: width, Colour: colourful(live), Name: a.name}
 	return strings.TrimRight(view.Render(content), "\n") + "\n\n"
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -83,9 +84,25 @@ func TestAnUndoEndsWithTheCodeOfItsOutcome(t *testing.T) {
 			assert.Contains(t, out.String(), tc.out)
 			assert.Contains(t, told.String(), tc.told)
 			assert.Contains(t, d.keys, "ci:7 by ci")
-			assert.Contains(t, d.undone, "shop")
+			assert.Equal(t, []flowclient.UndoRequest{{Project: "shop"}}, d.undone[:1])
 		})
 	}
+}
+
+func TestADryRunSaysThatNothingIsChangedAndByWhomItWasPromoted(t *testing.T) {
+	at := time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
+	d := &decided{outcome: flowclient.Outcome{Project: "shop", Undoes: &flowclient.Undone{Intent: "4k2j5mabcdefg", Who: "Dev\x1b[31m", At: at, Link: "http://chat/31"}}}
+	url, token := controller(t, d)
+	for _, verb := range []string{"promote", "rollback", "undo"} {
+		var out, told bytes.Buffer
+		require.Zero(t, run(t.Context(), []string{verb, "shop", "--dry-run", "--flow-url", url, "--token-file", token}, terminal{Out: &out, Err: &told}), told.String())
+		assert.True(t, strings.HasPrefix(out.String(), "Nothing is changed. This is what would be:\n\n"), "%s: %s", verb, out.String())
+		assert.Contains(t, out.String(), " at 2026-11-20T16:00:00Z. http://chat/31\n")
+		assert.NotContains(t, out.String(), "\x1b")
+	}
+	assert.True(t, d.asked[0].DryRun)
+	assert.True(t, d.asked[1].DryRun)
+	assert.Equal(t, []flowclient.UndoRequest{{Project: "shop", DryRun: true}}, d.undone)
 }
 
 func TestAWatchEndsWithTheCodeOfWhatCameOfIt(t *testing.T) {

@@ -2,24 +2,22 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"log/slog"
+	"time"
 
 	"platform.dev/platform/bots"
+	"platform.dev/platform/server"
 )
 
-// confirmations reads the policy of confirming; without a file there is none.
-func (u *upCmd) confirmations() (bots.Confirmations, error) {
+// confirmations opens the policy of confirming, which is read again when it
+// changes; without a file there is none.
+func (u *upCmd) confirmations(log *slog.Logger) (server.Confirmer, error) {
 	if u.ConfirmPolicy == "" {
-		return nil, nil
+		return bots.Confirmations(nil), nil
 	}
-	f, err := os.Open(u.ConfirmPolicy)
+	policy, err := bots.OpenConfirmations(u.ConfirmPolicy, time.Now, log)
 	if err != nil {
 		return nil, fmt.Errorf("--confirm-policy: %w", err)
-	}
-	defer f.Close()
-	policy, err := bots.DecodeConfirmations(f)
-	if err != nil {
-		return nil, fmt.Errorf("--confirm-policy %s: %w", u.ConfirmPolicy, err)
 	}
 	return policy, nil
 }

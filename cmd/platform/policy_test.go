@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"platform.dev/platform/bots"
+	"platform.dev/platform/commands"
 )
 
 func TestAPolicyThatCannotBeReadKeepsThePlatformDown(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAPolicyThatCannotBeReadKeepsThePlatformDown(t *testing.T) {
 		name, says string
 		args       []string
 	}{
-		{"a file that is not there", "--confirm-policy: open ", []string{"--confirm-policy", filepath.Join(dir, "none.yaml")}},
+		{"a file that is not there", "--confirm-policy: " + filepath.Join(dir, "none.yaml") + ": open ", []string{"--confirm-policy", filepath.Join(dir, "none.yaml")}},
 		{"a way that there is not", `confirm: row 1: by "shout": write none, reaction, button or reply`, []string{"--confirm-policy", bad}},
 		{"a rate below nothing", "--command-rate -1: give a number from 0 to 6000", []string{"--command-rate=-1"}},
 		{"nothing at once", "--command-burst 0: give a number from 1 to 1000", []string{"--command-burst=0"}},
@@ -36,13 +37,15 @@ func TestAPolicyThatCannotBeReadKeepsThePlatformDown(t *testing.T) {
 }
 
 func TestTheSampleOfAPolicyIsOne(t *testing.T) {
-	policy, err := (&upCmd{ConfirmPolicy: filepath.Join("..", "..", "deploy", "confirm.yaml")}).confirmations()
+	policy, err := (&upCmd{ConfirmPolicy: filepath.Join("..", "..", "deploy", "confirm.yaml")}).confirmations(nil)
 	require.NoError(t, err)
-	assert.Len(t, policy, 4)
 	assert.True(t, policy.Reactions())
-	policy, err = (&upCmd{}).confirmations()
+	teardown := commands.Call{Command: commands.Command{Bot: "walkthrough", Effect: commands.Write}, Verb: "teardown"}
+	assert.Equal(t, bots.Need{Way: bots.WayReaction}, policy.Need(teardown, ""))
+	policy, err = (&upCmd{}).confirmations(nil)
 	require.NoError(t, err)
-	assert.Empty(t, policy)
+	assert.False(t, policy.Reactions())
+	assert.Equal(t, bots.Need{Way: bots.WayNone}, policy.Need(teardown, ""))
 }
 
 func TestARateOfNothingIsNoLimit(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"platform.dev/platform/flowclient"
@@ -32,7 +33,8 @@ type promoteCmd struct {
 // Help is shown by platform promote --help.
 func (promoteCmd) Help() string {
 	return `Exit code 0: every component is where it should be; 2: refused, nothing was
-moved; 3: a component waits for what lifts by itself, so ask again; 1: an error.`
+moved; 3: a component waits for what lifts by itself, so ask again; 1: an error.
+With --dry-run nothing is moved; the exit code is the same.`
 }
 
 // Run asks and tells what moved.
@@ -43,7 +45,7 @@ func (p *promoteCmd) Run(ctx context.Context, t terminal) error {
 			r.Force, r.SkipSoak = p.Force, p.SkipSoak
 			return c.Promote(ctx, r)
 		},
-		print: printOutcome, code: outcomeCode,
+		print: outcomePrinter(p.DryRun), code: outcomeCode,
 	}.run(ctx, p.remoteFlags, t)
 }
 
@@ -53,6 +55,17 @@ func outcomeCode(o flowclient.Outcome) int {
 		return 0
 	}
 	return exitRetry
+}
+
+// outcomePrinter prints an outcome, or (dry) what one would be.
+func outcomePrinter(dry bool) func(w io.Writer, o flowclient.Outcome, now time.Time) {
+	if !dry {
+		return printOutcome
+	}
+	return func(w io.Writer, o flowclient.Outcome, now time.Time) {
+		fmt.Fprint(w, "Nothing is changed. This is what would be:\n\n")
+		printOutcome(w, o, now)
+	}
 }
 
 // printOutcome is a row per component, and each one's sentence below.
@@ -68,5 +81,8 @@ func printOutcome(w io.Writer, o flowclient.Outcome, _ time.Time) {
 	}
 	if o.Note != "" {
 		fmt.Fprintln(w, oneLine(o.Note))
+	}
+	if u := o.Undoes; u != nil {
+		fmt.Fprintln(w, oneLine(strings.TrimSpace(fmt.Sprintf("It was promoted by %s at %s. %s", u.Who, u.At.UTC().Format(time.RFC3339), u.Link))))
 	}
 }

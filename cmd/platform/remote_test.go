@@ -29,9 +29,9 @@ type decided struct {
 	outcome flowclient.Outcome
 	err     error
 	keys    []string
-	asked   []flowclient.Promotion // without their origins
-	back    []bool                 // each a rollback
-	undone  []string
+	asked   []flowclient.Promotion   // without their origins
+	back    []bool                   // each a rollback
+	undone  []flowclient.UndoRequest // without their origins
 	stands  flowclient.Deployment
 }
 
@@ -51,7 +51,9 @@ func (d *decided) decide(r flowclient.Promotion, back bool) (flowclient.Outcome,
 }
 
 func (d *decided) Undo(_ context.Context, r flowclient.UndoRequest) (flowclient.Outcome, error) {
-	d.keys, d.undone = append(d.keys, r.Origin.Key+" by "+r.Origin.Who), append(d.undone, r.Project)
+	d.keys = append(d.keys, r.Origin.Key+" by "+r.Origin.Who)
+	r.Origin = flowclient.Origin{}
+	d.undone = append(d.undone, r)
 	return d.outcome, d.err
 }
 

@@ -29,6 +29,10 @@ func screen(w io.Writer) (width int, ok bool) {
 	return min(width, 120), true
 }
 
+// colourful tells whether to write in colours: at a terminal whose person has
+// not said otherwise (no-color.org).
+func colourful(live bool) bool { return live && os.Getenv("NO_COLOR") == "" }
+
 // heading says who wrote a message, where and when.
 func heading(m zulip.Message) string {
 	where := "direct message"
@@ -45,7 +49,11 @@ func headline(text string, w io.Writer) string {
 	if !live {
 		return text
 	}
-	return "\x1b[1m" + text + "\x1b[0m " + strings.Repeat("─", max(width-len([]rune(text))-1, 0))
+	rule := " " + strings.Repeat("─", max(width-len([]rune(text))-1, 0))
+	if !colourful(live) {
+		return text + rule
+	}
+	return "\x1b[1m" + text + "\x1b[0m" + rule
 }
 
 // oneLine makes foreign text fit for one line of a terminal: control characters become spaces.

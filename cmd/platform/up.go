@@ -9,6 +9,7 @@ import (
 
 	"platform.dev/platform/fixtures"
 	"platform.dev/platform/flowclient"
+	"platform.dev/platform/flowclient/store"
 	"platform.dev/platform/server"
 )
 
@@ -28,7 +29,10 @@ type upCmd struct {
 	AllowSkipSoak  bool          `help:"Let people skip the soak and the URL check of a promotion, with a reason that is recorded."`
 	CapacityMargin string        `help:"Memory that a promotion has to leave free in its cell, such as 307Mi; 0 for none." default:"307Mi" placeholder:"QUANTITY"`
 
-	ConfirmPolicy string `help:"File (YAML) that says what people are asked to confirm before it is run; without it, only what is forced." type:"path" placeholder:"FILE"`
+	KeepMessages time.Duration `help:"How long messages that were heard and said are kept once nothing needs them: 30 days without it; 48h or more, 0 for ever." default:"720h" placeholder:"DURATION"`
+	KeepHistory  time.Duration `help:"How long decisions, intents and events are kept: 500 days without it; 10920h or more, 0 for ever." default:"12000h" placeholder:"DURATION"`
+
+	ConfirmPolicy string `help:"File (YAML) that says what people are asked to confirm before it is run, and is read again when it changes; without it, only what is forced." type:"path" placeholder:"FILE"`
 	CommandRate   int    `help:"How many messages a minute the bots answer to one person; 0 for any number." default:"20" placeholder:"N"`
 	CommandBurst  int    `help:"How many of them at once." default:"10" placeholder:"N"`
 
@@ -76,6 +80,12 @@ func (u *upCmd) Validate() error {
 	if _, err := u.margin(); err != nil {
 		return err
 	}
+	if u.KeepMessages != 0 && u.KeepMessages < store.MessagesNeeded {
+		return fmt.Errorf("--keep-messages %s: give %s or more, since a chat may tell of a message again within that time, or 0 to keep them for ever", u.KeepMessages, store.MessagesNeeded)
+	}
+	if u.KeepHistory != 0 && u.KeepHistory < flowclient.HistoryNeeded {
+		return fmt.Errorf("--keep-history %s: give %s or more, which the measures of a year look back on, or 0 to keep it for ever", u.KeepHistory, flowclient.HistoryNeeded)
+	}
 	if u.PortBase != nil && *u.PortBase != 0 && (*u.PortBase < 1024 || *u.PortBase > 65000) {
 		return fmt.Errorf("--port-base %d: give a port from 1024 to 65000, or 0 for free ones", *u.PortBase)
 	}
@@ -94,6 +104,14 @@ func (u *upCmd) margin() (int64, error) {
 	return n, nil
 }
 
+// forEver is a time to keep something as server.Config has it: below 0 where it is never over.
+func forEver(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1 // 0 would be the default
+	}
+	return d
+}
+
 // Run serves until ctx ends or, with --once, until the walkthrough has.
 func (u *upCmd) Run(ctx context.Context, t terminal, log *slog.Logger) error {
 	begun := time.Now()
@@ -105,7 +123,7 @@ func (u *upCmd) Run(ctx context.Context, t terminal, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	policy, err := u.confirmations()
+	policy, err := u.confirmations(log.With("part", "bots"))
 	if err != nil {
 		return err
 	}
@@ -115,6 +133,7 @@ func (u *upCmd) Run(ctx context.Context, t terminal, log *slog.Logger) error {
 		Templates: fixtures.Templates(),
 		OTLP:      u.OTLP, MaxReviews: reviews, ReviewTTL: u.ReviewTTL, Slack: u.Slack, Commands: u.Commands, Announcements: u.Words,
 		DefaultSoak: u.DefaultSoak, AllowSkipSoak: u.AllowSkipSoak, CapacityMargin: margin,
+		KeepMessages: forEver(u.KeepMessages), KeepHistory: forEver(u.KeepHistory),
 		Kubernetes: server.Kubernetes{URL: u.KubernetesURL, TokenFile: u.KubernetesTokenFile, CAFile: u.KubernetesCAFile},
 		Confirm:    policy, Rate: u.rate(),
 		Now: time.Now,

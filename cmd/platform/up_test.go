@@ -21,6 +21,8 @@ func TestUpRefusesSettingsThatMeanNothing(t *testing.T) {
 		`--capacity-margin "much" is no quantity that can be counted; write one such as 256Mi`: {"--capacity-margin", "much"},
 		`--capacity-margin "-1Mi" is no quantity that can be counted`:                          {"--capacity-margin=-1Mi"},
 		`--default-soak -1s: give a duration that is not negative`:                             {"--default-soak=-1s"},
+		`--keep-messages 24h0m0s: give 48h0m0s or more`:                                        {"--keep-messages", "24h"},
+		`--keep-history 1h0m0s: give 10920h0m0s or more`:                                       {"--keep-history", "1h"},
 	} {
 		var told bytes.Buffer
 		code := run(t.Context(), append([]string{"up", "--data", t.TempDir()}, args...), terminal{Out: &told, Err: &told})

@@ -96,18 +96,25 @@ func (s sample) moves() []markup.Message {
 	soaking.Sentence = "shop-api 1a2b3c4 has been in staging for 40 s of 5 min; ask again in 4 min 20 s."
 	soaking.Gates = []flowclient.Verdict{{Gate: "soak", Component: "shop-api", Sentence: soaking.Sentence}}
 	superseded := flowclient.ComponentOutcome{Component: "shop-api", Result: flowclient.Superseded, Sentence: "shop-api: production was changed meanwhile; look, and ask again."}
+	more := of(promoted, first)
+	more.Note = "More than code changes: of shop-web between 1a2b3c4 and 9f8e7d6: the component type deployment/service and the resource orders, made since. A rollback would not take that back; check that the older code could work with it."
 	noted := of(rolled)
 	noted.Note = "A rollback moves code only: schema changes and resources stay as they are."
+	taken := noted
+	taken.Undoes = &flowclient.Undone{Intent: "4k2j5mabcdefg", Who: "developer", At: s.now.Add(-26 * time.Hour), Link: "http://127.0.0.1:9991/#narrow/near/31"}
 	return []markup.Message{
 		movedMessage(planned, "shop", cs, of(promoted, first)), movedMessage(planned, "shop", cs, of(promoted, soaking)),
 		movedMessage(planned, "shop", cs, of(unchanged, soaking)), movedMessage(planned, "shop", cs, of(unchanged)), refusedMessage(planned, "shop", refusal),
 		movedMessage(undone, "shop", cs, noted), movedMessage(undone, "shop", cs, of(rolled, superseded)), movedMessage(undone, "shop", cs, of(superseded)), movedMessage(undone, "shop", cs, of(unchanged)),
+		undoMessage("shop", cs, taken), refusedMessage(plannedUndo, "shop", &flowclient.Refusal{Sentence: "shop-web was rolled back by sre on Fri 20 Nov 17:40 UTC, which is the newest change; nothing was undone. Promote to go forward again."}),
 		refusedMessage(undone, "shop", &flowclient.Refusal{Sentence: "shop-web was rolled back by sre at Fri 20 Nov 17:40 UTC; nothing was undone. Roll back by hand."}),
-		movedMessage(forward, "shop", cs, of(promoted, first)), movedMessage(forward, "shop", cs, of(promoted, waiting)),
+		movedMessage(forward, "shop", cs, more), movedMessage(forward, "shop", cs, of(promoted, waiting)),
 		movedMessage(forward, "shop", cs, of(unchanged, waiting)), movedMessage(forward, "shop", cs, of(unchanged)),
 		refusedMessage(forward, "shop", refusal),
 		movedMessage(back, "shop", cs, noted), movedMessage(back, "shop", cs, of(rolled, waiting)),
 		movedMessage(back, "shop", cs, of(waiting)), movedMessage(back, "shop", cs, of(unchanged)),
+		movedMessage(plannedBack, "shop", cs, noted), movedMessage(plannedBack, "shop", cs, of(unchanged)),
+		refusedMessage(plannedBack, "shop", &flowclient.Refusal{Sentence: "nothing recorded: no promotion of shop-web has left a release behind that it could return to; promote one first."}),
 		refusedMessage(back, "shop", &flowclient.Refusal{Sentence: "nothing recorded: no promotion of shop-web has left a release behind that it could return to; promote one first."}),
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// direction is the words in which a promotion, what it would be, a rollback and
-// an undo differ.
+// direction is the words in which a promotion, a rollback and an undo differ, and
+// what each would be.
 type direction struct {
 	kind  string // of messages: "promote", "rollback"
 	done  string // result of a component that moved
@@ -22,10 +22,9 @@ type direction struct {
 }
 
 var (
-	forward = direction{"promote", flowclient.Promoted, "Promoted ", " is not promoted", " to production", ": production runs what staging runs already"}
-	planned = direction{"plan", flowclient.Promoted, "Would promote ", " would not be promoted", " to production", ": production runs what staging runs already"}
-	// A rollback that is only planned is told in the kinds of a plan, too.
-	plannedBack = direction{"plan", flowclient.RolledBack, "Would roll back ", " would not be rolled back", " in production", ": there is nothing to roll back"}
+	forward     = direction{"promote", flowclient.Promoted, "Promoted ", " is not promoted", " to production", ": production runs what staging runs already"}
+	planned     = direction{"plan", flowclient.Promoted, "Would promote ", " would not be promoted", " to production", ": production runs what staging runs already"}
+	plannedBack = direction{"rollback.plan", flowclient.RolledBack, "Would roll back ", " would not be rolled back", " in production", ": there is nothing to roll back"}
 
 	back   = direction{"rollback", flowclient.RolledBack, "Rolled back ", " is not rolled back", " in production", ": there was nothing to roll back"}
 	undone = direction{"undo", flowclient.RolledBack, "Took back the last promotion of ", ": the last promotion is not taken back", "", ": there was nothing to take back"}

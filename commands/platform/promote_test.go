@@ -69,11 +69,11 @@ func TestThePlanOfForceTellsWhatItGoesOnAgainst(t *testing.T) {
 func TestAPlanThatIsRefusedTellsAsMuchAsTheCommandWould(t *testing.T) {
 	f := newFlow()
 	f.err = &flowclient.Refusal{Sentence: "shop-web is locked.", Gate: "lock"}
-	for _, text := range []string{"promote shop --force", "rollback shop shop-web"} {
+	for text, kind := range map[string]string{"promote shop --force": "plan.refused", "rollback shop shop-web": "rollback.plan.refused"} {
 		_, err := plan(t, f, text)
 		var declined *commands.Declined
 		require.ErrorAs(t, err, &declined, text)
-		assert.Equal(t, "plan.refused", declined.Message.Kind)
+		assert.Equal(t, kind, declined.Message.Kind)
 		assert.Contains(t, declined.Refused(), "shop-web is locked.")
 	}
 	f.err = errors.New("control plane: connection refused")
@@ -86,11 +86,11 @@ func TestAPlanThatIsRefusedTellsAsMuchAsTheCommandWould(t *testing.T) {
 func TestAPlanThatMovesNothingIsNothingToConfirm(t *testing.T) {
 	f := newFlow()
 	f.outcome = flowclient.Outcome{Project: "shop", Components: []flowclient.ComponentOutcome{{Component: "shop-web", Result: flowclient.Unchanged}}}
-	for _, text := range []string{"promote shop", "rollback shop shop-web"} {
+	for text, kind := range map[string]string{"promote shop": "plan.unchanged", "rollback shop shop-web": "rollback.plan.unchanged"} {
 		p, err := plan(t, f, text)
 		require.NoError(t, err)
 		assert.Empty(t, p.Fingerprint)
-		assert.Equal(t, "plan.unchanged", p.Message.Kind)
+		assert.Equal(t, kind, p.Message.Kind)
 	}
 }
 
@@ -102,6 +102,24 @@ func TestThePlanOfARollbackMovesNothing(t *testing.T) {
 	assert.NotEmpty(t, p.Fingerprint)
 	assert.Contains(t, markup.Plain(p.Message), "Would roll back shop in production")
 	assert.Equal(t, []flowclient.Promotion{{Origin: flowclient.Origin{Key: "test:1", Who: "developer"}, Project: "shop", Component: "shop-web", DryRun: true}}, f.rollbacks)
+}
+
+func TestARollbackThatIsOnlyToldMovesNothing(t *testing.T) {
+	f := newFlow()
+	f.outcome = flowclient.Outcome{Project: "shop", Components: []flowclient.ComponentOutcome{{Component: "shop-web", Result: flowclient.RolledBack, From: "b", FromCommit: "9f8e7d6c", To: "a", ToCommit: "1a2b3c4d"}}}
+	rec := ask(t, f, commandstest.Ask{Text: "rollback shop shop-web --dry-run"})
+	require.NoError(t, rec.Err)
+	assert.Equal(t, "rollback.plan.done", rec.Answer().Kind)
+	assert.Contains(t, markup.Plain(rec.Answer()), "Would roll back shop in production")
+	f.err = flowclient.Refuse("shop-web 1a2b3c4 is locked.")
+	rec = ask(t, f, commandstest.Ask{Text: "rollback shop shop-web --dry-run"})
+	require.NoError(t, rec.Err)
+	assert.Equal(t, "rollback.plan.refused", rec.Answer().Kind)
+	require.Len(t, f.rollbacks, 2)
+	for _, r := range f.rollbacks {
+		assert.True(t, r.DryRun)
+	}
+	assert.False(t, parsed(t, f, "rollback shop shop-web --dry-run").Changes(), "it is never asked about")
 }
 
 func TestForceIsNotRunUnlessItWasConfirmed(t *testing.T) {

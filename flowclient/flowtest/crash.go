@@ -51,9 +51,9 @@ func (j mortal) Settle(ctx context.Context, id string, s flowclient.Settlement) 
 	return j.plane.Write("settle", func() error { return j.Memory.Settle(ctx, id, s) })
 }
 
-func (j mortal) Stand(ctx context.Context, project string, episodes []flowclient.Episode, backoffs []flowclient.Backoff, at time.Time) (last []flowclient.Episode, err error) {
+func (j mortal) Stand(ctx context.Context, project string, episodes []flowclient.Episode, backoffs []flowclient.Backoff, at time.Time, ended ...flowclient.Event) (last []flowclient.Episode, err error) {
 	err = j.plane.Write("stand", func() (err error) {
-		last, err = j.Memory.Stand(ctx, project, episodes, backoffs, at)
+		last, err = j.Memory.Stand(ctx, project, episodes, backoffs, at, ended...)
 		return err
 	})
 	return last, err
@@ -172,6 +172,13 @@ func (c *crash) end(t *testing.T) any {
 	_, err = passing(c.site, c.site.Flow) // what follows from it has followed
 	require.NoError(t, err)
 	c.check(t, c.site, out)
+	if o, ok := out.(flowclient.Outcome); ok && o.Undoes != nil {
+		undoes := *o.Undoes
+		require.NotEmpty(t, undoes.Intent)
+		undoes.Intent = "" // intents are named at random, in each process anew
+		o.Undoes = &undoes
+		out = o
+	}
 	state := map[string]any{"outcome": out}
 	for _, kind := range []flowclient.Kind{flowclient.KindProject, flowclient.KindComponent, flowclient.KindReleaseBinding, flowclient.KindProjectReleaseBinding, flowclient.KindResourceReleaseBinding, flowclient.KindComponentRelease,
 		flowclient.KindEnvironment, flowclient.KindWorkload, flowclient.KindWorkflowRun} {

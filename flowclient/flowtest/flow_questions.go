@@ -70,11 +70,84 @@ func whyAgrees(t *testing.T, s *site) {
 }
 
 func (s *site) undo(key string) (flowclient.Outcome, error) {
+	return s.Flow.Undo(s.ctx(), s.undoing(key))
+}
+
+// undoing asks for an undo under a key, "" for a new one.
+func (s *site) undoing(key string) flowclient.UndoRequest {
 	o := s.origin()
 	if key != "" {
 		o.Key = key
 	}
-	return s.Flow.Undo(s.ctx(), flowclient.UndoRequest{Origin: o, Project: s.project})
+	return flowclient.UndoRequest{Origin: o, Project: s.project}
+}
+
+// planned is what an undo would come to, which writes nothing.
+func (s *site) planned(key string) (flowclient.Outcome, error) {
+	s.t.Helper()
+	dry := s.undoing(key)
+	dry.DryRun = true
+	binding := s.component + "-" + flowclient.Production
+	before, err := s.ControlPlane.Get(s.ctx(), flowclient.KindReleaseBinding, binding)
+	if flowclient.IsNotFound(err) {
+		return s.Flow.Undo(s.ctx(), dry)
+	}
+	require.NoError(s.t, err)
+	out, told := s.Flow.Undo(s.ctx(), dry)
+	after, err := s.ControlPlane.Get(s.ctx(), flowclient.KindReleaseBinding, binding)
+	require.NoError(s.t, err)
+	assert.Equal(s.t, before.Spec, after.Spec)
+	assert.Equal(s.t, before.Metadata, after.Metadata)
+	return out, told
+}
+
+func undoTells(t *testing.T, s *site) {
+	first := s.scaffold(false).Commit.SHA
+	_, err := s.planned("")
+	assert.Contains(t, refusal(t, err, "").Sentence, "there is nothing to undo")
+	s.promoted()
+	s.reaches(flowclient.Production, first)
+	second := s.push("index.html", page("second")).SHA
+	asked := s.origin()
+	asked.Link = "http://chat/31"
+	_, err = s.Flow.Promote(s.ctx(), flowclient.Promotion{Origin: asked, Project: s.project})
+	require.NoError(t, err)
+	s.reaches(flowclient.Production, second)
+	_, err = s.planned("elsewhere:1")
+	assert.Contains(t, refusal(t, err, "").Sentence, "and not asked for through elsewhere")
+
+	told, err := s.planned("")
+	require.NoError(t, err)
+	require.Len(t, told.Components, 1)
+	assert.Equal(t, first, told.Components[0].ToCommit)
+	assert.Equal(t, second, told.Components[0].FromCommit)
+	assert.NotEmpty(t, told.Components[0].Gates)
+	require.NotNil(t, told.Undoes)
+	assert.Equal(t, asked.Who, told.Undoes.Who)
+	assert.Equal(t, asked.Link, told.Undoes.Link)
+	assert.NotZero(t, told.Undoes.At)
+	decision, err := s.Flow.Replay(s.ctx(), told.Undoes.Intent)
+	require.NoError(t, err, "it is found by its id")
+	assert.Equal(t, "promote", decision.Kind)
+
+	other := s.undoing("")
+	other.Intent = "another"
+	_, err = s.Flow.Undo(s.ctx(), other)
+	assert.Contains(t, refusal(t, err, "").Sentence, "is not the one that was to be taken back; nothing was undone.")
+	other.Intent = told.Undoes.Intent
+	done, err := s.Flow.Undo(s.ctx(), other)
+	require.NoError(t, err)
+	assert.Equal(t, told, done, "a dry run is the real outcome when nothing changed")
+	again, err := s.Flow.Undo(s.ctx(), other)
+	require.NoError(t, err)
+	assert.Equal(t, done, again, "the same request heard twice has the outcome recorded for it")
+	other.Intent = ""
+	_, err = s.Flow.Undo(s.ctx(), other)
+	var invalid *flowclient.Invalid
+	require.ErrorAs(t, err, &invalid, "its key was used for another")
+	assert.Len(t, s.events(flowclient.EventRolledBack), 1)
+	_, err = s.planned("")
+	assert.Contains(t, refusal(t, err, "").Sentence, s.component+" was rolled back by developer on ")
 }
 
 func undoTakesBack(t *testing.T, s *site) {

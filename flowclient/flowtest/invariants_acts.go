@@ -175,24 +175,22 @@ func (m *machine) thaw(t *rapid.T) {
 	m.follow(t, s)
 }
 
-// moving is a step that asks for a move, with a dry run before it where dry is given.
+// moving is a step that asks for a move, with a dry run before it.
 func (m *machine) moving(t *rapid.T, s step, dry, do func(c *flowclient.Controller) (flowclient.Outcome, error)) {
 	s.were = map[string]bound{}
 	for _, name := range components {
 		spec, o, _ := m.tried.binding(t, name+"-"+flowclient.Production)
 		s.were[name] = bound{spec.ReleaseName, o.Metadata.Annotations[flowclient.AnnotationDisplaced]}
 	}
-	if dry != nil {
-		out, err := dry(m.tried.flow)
-		s.dry = func() (flowclient.Outcome, error) { return out, err }
-		require.Empty(t, m.tried.life.take().objects, "a dry run writes nothing")
-	}
+	out, err := dry(m.tried.flow)
+	s.dry = func() (flowclient.Outcome, error) { return out, err }
+	dried := m.tried.life.take()
+	require.Empty(t, dried.objects, "a dry run writes nothing")
+	require.Empty(t, dried.begun, "and records nothing")
 	mute := ways
 	var refused *flowclient.Refusal
-	if s.dry != nil {
-		if _, err := s.dry(); errors.As(err, &refused) {
-			mute = append([]string{mutely}, ways...)
-		}
+	if errors.As(err, &refused) {
+		mute = append([]string{mutely}, ways...)
 	}
 	s.out, s.err = ask(t, m, &s, mute, do)
 	m.version++
@@ -220,8 +218,11 @@ func (m *machine) rollBack(t *rapid.T) {
 
 func (m *machine) undo(t *rapid.T) {
 	r := flowclient.UndoRequest{Origin: m.origin(t), Project: project}
-	m.moving(t, step{name: "undo", asked: &flowclient.Promotion{Origin: r.Origin, Project: project}, keyed: r.Origin.Key}, nil,
-		func(c *flowclient.Controller) (flowclient.Outcome, error) { return c.Undo(context.Background(), r) })
+	m.moving(t, step{name: "undo", asked: &flowclient.Promotion{Origin: r.Origin, Project: project}, keyed: r.Origin.Key}, func(c *flowclient.Controller) (flowclient.Outcome, error) {
+		dry := r
+		dry.DryRun = true
+		return c.Undo(context.Background(), dry)
+	}, func(c *flowclient.Controller) (flowclient.Outcome, error) { return c.Undo(context.Background(), r) })
 }
 
 func (m *machine) tick(t *rapid.T) {

@@ -191,9 +191,9 @@ func (m livingMemory) LiftHold(ctx context.Context, component, release string) e
 	return m.write(func() error { return m.Memory.LiftHold(ctx, component, release) }, nothing)
 }
 
-func (m livingMemory) Stand(ctx context.Context, project string, episodes []flowclient.Episode, backoffs []flowclient.Backoff, at time.Time) (last []flowclient.Episode, err error) {
+func (m livingMemory) Stand(ctx context.Context, project string, episodes []flowclient.Episode, backoffs []flowclient.Backoff, at time.Time, ended ...flowclient.Event) (last []flowclient.Episode, err error) {
 	err = m.write(func() (err error) {
-		last, err = m.Memory.Stand(ctx, project, episodes, backoffs, at)
+		last, err = m.Memory.Stand(ctx, project, episodes, backoffs, at, ended...)
 		return err
 	}, func(d *deeds) { d.stood = append(d.stood, stand{at, backoffs}) })
 	return last, err

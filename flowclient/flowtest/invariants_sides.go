@@ -165,7 +165,7 @@ func (s *side) same(t require.TestingT, of any) string {
 
 // answer is what was answered to a question, as both sides write it.
 func (s *side) answer(t require.TestingT, err error, of any) string {
-	return s.same(t, []any{fmt.Sprint(err), of})
+	return strings.NewReplacer(s.names...).Replace(s.same(t, []any{fmt.Sprint(err), of}))
 }
 
 // addresses are where something answers: whether what is out of service has one is a control plane's own choice.

@@ -133,4 +133,20 @@ func historyRead(t *testing.T, m Memory, _ func() Memory) {
 	assert.Equal(t, events[0], two)
 	_, err = m.Event(ctx, "three")
 	assert.True(t, flowclient.IsNotFound(err), "%v", err)
+
+	refused, locked := happened("refused"), happened("locked")
+	refused.Body, locked.Body = json.RawMessage(`{"origin":{"trace":"`+traced+`"}}`), json.RawMessage(`{"trace":"`+traced+`"}`)
+	require.NoError(t, m.Note(ctx, refused, locked))
+	for limit, want := range map[int][]string{10: {"refused", "locked"}, 1: {"locked"}} {
+		events, err = m.EventsTraced(ctx, aTrace, limit)
+		require.NoError(t, err)
+		var keys []string
+		for _, e := range events {
+			keys = append(keys, e.Key)
+		}
+		assert.Equal(t, want, keys, "the newest %d, oldest first", limit)
+	}
+	events, err = m.EventsTraced(ctx, "", 10)
+	require.NoError(t, err)
+	assert.Empty(t, events)
 }

@@ -18,7 +18,7 @@ func (c *Client) Rollback(ctx context.Context, r flowclient.Promotion) (flowclie
 	return send[flowclient.Outcome](ctx, c, http.MethodPost, wire.PromotePath, "", r.Origin, wire.FromPromotion(r, true))
 }
 
-// Undo takes back the newest promotion of a project; *flowclient.Refusal.
+// Undo takes back the newest promotion of a project, or tells what that would be; *flowclient.Refusal.
 func (c *Client) Undo(ctx context.Context, r flowclient.UndoRequest) (flowclient.Outcome, error) {
 	return send[flowclient.Outcome](ctx, c, http.MethodPost, wire.UndoPath, "", r.Origin, wire.FromUndo(r))
 }

@@ -66,6 +66,39 @@ func TestEvidenceSaysWhatCouldNotBeReadAndTellsTheRest(t *testing.T) {
 	assert.Equal(t, []string{"No span of the trace is kept."}, e.Notes)
 }
 
+func TestATraceFindsWhatWasRefusedAndLockedInIt(t *testing.T) {
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	byHand(t, nil, func(w *autoWorld) {
+		w.stage("shop-web", commitA)
+		in := func(o flowclient.Origin) flowclient.Origin {
+			o.Trace = "00-" + trace + "-00f067aa0ba902b7-01"
+			return o
+		}
+		_, err := w.EvidenceOfFlow(w.Context(), trace)
+		require.True(w, flowclient.IsNotFound(err), "%v", err)
+		w.lock("shop-web", commitA)
+		_, err = w.ask(func(r *flowclient.Promotion) { r.Origin = in(r.Origin) })
+		assertRefused(w, err, "lock")
+		_, err = w.ask()
+		assertRefused(w, err, "lock")
+		_, err = w.SetFreeze(w.Context(), flowclient.FreezeRequest{Origin: in(w.origin()), Project: "shop", Until: time.Now().Add(time.Hour), Reason: "stocktaking"})
+		require.NoError(w, err)
+
+		e, err := w.EvidenceOfFlow(w.Context(), trace)
+		require.NoError(w, err)
+		require.Len(w, e.Refused, 1, "the one in the trace")
+		assert.Equal(w, flowclient.EventPromoteRefuse, e.Refused[0].Kind)
+		require.NotNil(w, e.Refused[0].Replayed)
+		assert.True(w, *e.Refused[0].Replayed)
+		assert.Equal(w, []string{trace}, e.Traces)
+		var kinds []string
+		for _, event := range e.Events {
+			kinds = append(kinds, event.Kind)
+		}
+		assert.Equal(w, []string{flowclient.EventPromoteRefuse, flowclient.EventFreezeSet}, kinds)
+	})
+}
+
 func TestADecisionThatNobodyKeptIsNotThere(t *testing.T) {
 	b := newBench(t)
 	var refused *flowclient.Refusal

@@ -47,6 +47,7 @@ func TestAPinByHandIsNotedOnceAndTakenAsItStands(t *testing.T) {
 		body := w.external(1)
 		assert.Equal(w, "shop-web-production", body.Binding)
 		assert.Equal(w, "shop-web-aaaaaaa", body.From)
+		assert.Equal(w, commitA, body.FromCommit)
 		assert.Equal(w, "shop-web-bbbbbbb", body.To)
 		assert.Equal(w, commitB, body.ToCommit)
 		assert.Equal(w, "sre", body.By, "what the annotation says is of the pin before")

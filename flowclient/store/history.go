@@ -36,6 +36,13 @@ func (s *Store) intents(ctx context.Context, which string, args ...any) (intents
 	return intents, rows.Err()
 }
 
+// EventsTraced lists the newest events whose request came in a trace, oldest first, at most limit.
+func (s *Store) EventsTraced(ctx context.Context, traceID string, limit int) ([]flowclient.Event, error) {
+	events, err := s.events(ctx, `WHERE trace_id <> '' AND trace_id = ? ORDER BY seq DESC LIMIT ?`, traceID, limit)
+	slices.Reverse(events)
+	return events, err
+}
+
 // EventsOf lists the newest events about a project, oldest first, at most limit.
 func (s *Store) EventsOf(ctx context.Context, project string, limit int) ([]flowclient.Event, error) {
 	events, err := s.events(ctx, `WHERE project = ? ORDER BY seq DESC LIMIT ?`, project, limit)

@@ -23,15 +23,18 @@ func (s *Store) Hear(ctx context.Context, key string, at time.Time, payload []by
 // Finish closes a heard message with the reaction that tells its outcome. The
 // first outcome stays; a message that was never recorded (reads are not) is let be.
 func (s *Store) Finish(ctx context.Context, key, outcome string, at time.Time) error {
-	err := s.file.Update(ctx, "finish", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx,
-			`UPDATE heard SET outcome = ?, finished = ? WHERE key = ? AND finished IS NULL`, outcome, at.UnixNano(), key)
-		return err
-	})
+	err := s.file.Update(ctx, "finish", func(tx *sql.Tx) error { return finishRow(ctx, tx, key, outcome, at) })
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", key, err)
 	}
 	return nil
+}
+
+// finishRow is Finish within a transaction.
+func finishRow(ctx context.Context, tx *sql.Tx, key, outcome string, at time.Time) error {
+	_, err := tx.ExecContext(ctx,
+		`UPDATE heard SET outcome = ?, finished = ? WHERE key = ? AND finished IS NULL`, outcome, at.UnixNano(), key)
+	return err
 }
 
 // Unfinished visits heard messages not finished, oldest first. visit may call

@@ -139,10 +139,13 @@ func (s *Store) events(ctx context.Context, which string, args ...any) (events [
 	return events, rows.Err()
 }
 
+// insertEvents records events. One whose key is known is left out, and one of
+// before what is kept: whether it was known cannot be told any more.
 func insertEvents(ctx context.Context, tx *sql.Tx, events []flowclient.Event) error {
 	for _, e := range events {
 		_, err := tx.ExecContext(ctx, `INSERT INTO events (key, kind, at, project, component, walkthrough, body)
-			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?3 >= coalesce((SELECT before FROM compacted WHERE trail = 'events'), ?3)
+			ON CONFLICT (key) DO NOTHING`,
 			e.Key, e.Kind, e.At.UnixNano(), e.Project, e.Component, e.Walkthrough, []byte(e.Body))
 		if err != nil {
 			return fmt.Errorf("event %s: %w", e.Key, err)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,63 +16,48 @@ import (
 // ones. A row that was dropped is owed again with its next revision: what the
 // chat refused was the words before it, and the answer must not go with them.
 func (s *Store) Put(ctx context.Context, key, bot string, place, payload []byte, at time.Time) error {
-	err := s.file.Update(ctx, "put", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO outbox (key, bot, place, payload, put, rev, delivered, sent_id, due, why)
-			VALUES (?1, ?2, ?3, ?4, ?5, 1, 0, '', ?5, '')
-			ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, rev = rev + 1, due = max(due, excluded.due),
-				tried = CASE WHEN dropped IS NULL THEN tried END, dropped = NULL
-			WHERE payload <> excluded.payload`, key, bot, place, payload, at.UnixNano())
-		return err
-	})
+	err := s.file.Update(ctx, "put", func(tx *sql.Tx) error { return putRow(ctx, tx, key, bot, place, payload, at) })
 	if err != nil {
 		return fmt.Errorf("put %s: %w", key, err)
 	}
 	return nil
 }
 
-// Owed visits a bot's rows whose latest revision was not delivered and which
-// are due at now, in id order. A row waits for the earlier rows of its place
-// that were put off before they were ever delivered, so that messages of one
-// place leave in order; a revision of a delivered message, which changes it in
-// place, holds nothing back. tried is the first attempt at what is owed, zero
-// before it. visit may call the store; its error ends the visits and is returned.
-func (s *Store) Owed(ctx context.Context, bot string, now time.Time, visit func(id int64, key string, place, payload []byte, rev int64, sentID string, tried time.Time) error) error {
-	type row struct {
-		id, rev        int64
-		key, sentID    string
-		place, payload []byte
-		tried          sql.NullInt64
-	}
-	rows, err := s.file.Reader().QueryContext(ctx, `SELECT id, key, place, payload, rev, sent_id, tried FROM outbox AS o
-		WHERE bot = ?1 AND owed = 1 AND due <= ?2 AND NOT EXISTS (
-			SELECT 1 FROM outbox AS e
-			WHERE e.bot = ?1 AND e.owed = 1 AND e.id < o.id AND e.place = o.place AND e.due > ?2 AND e.delivered = 0 AND o.delivered = 0)
-		ORDER BY id`, bot, now.UnixNano())
-	if err != nil {
-		return fmt.Errorf("owed by %s: %w", bot, err)
-	}
-	defer rows.Close()
-	var owed []row
-	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.id, &r.key, &r.place, &r.payload, &r.rev, &r.sentID, &r.tried); err != nil {
-			return fmt.Errorf("owed by %s: %w", bot, err)
-		}
-		owed = append(owed, r)
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("owed by %s: %w", bot, err)
-	}
-	for _, r := range owed {
-		var tried time.Time
-		if at := instantOf(r.tried); at != nil {
-			tried = *at
-		}
-		if err := visit(r.id, r.key, r.place, r.payload, r.rev, r.sentID, tried); err != nil {
+// putRow is Put within a transaction.
+func putRow(ctx context.Context, tx *sql.Tx, key, bot string, place, payload []byte, at time.Time) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO outbox (key, bot, place, payload, put, rev, delivered, sent_id, due, why)
+		VALUES (?1, ?2, ?3, ?4, ?5, 1, 0, '', ?5, '')
+		ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, rev = rev + 1, due = max(due, excluded.due),
+			tried = CASE WHEN dropped IS NULL THEN tried END, dropped = NULL
+		WHERE payload <> excluded.payload`, key, bot, place, payload, at.UnixNano())
+	return err
+}
+
+// Offer is Put of a message that is new, and Try at once, unless something that
+// was never delivered is owed to its place by its bot and so leaves before it:
+// opened is then false, as it is under a key that is known.
+func (s *Store) Offer(ctx context.Context, key, bot string, place, payload []byte, at time.Time) (id int64, opened bool, err error) {
+	err = s.file.Update(ctx, "offer", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `INSERT INTO outbox (key, bot, place, payload, put, rev, delivered, sent_id, due, why)
+			VALUES (?1, ?2, ?3, ?4, ?5, 1, 0, '', ?5, '') ON CONFLICT (key) DO NOTHING`, key, bot, place, payload, at.UnixNano())
+		fresh, err := inserted(result, err)
+		if err != nil {
 			return err
 		}
+		if !fresh {
+			return putRow(ctx, tx, key, bot, place, payload, at)
+		}
+		if id, err = result.LastInsertId(); err != nil {
+			return err
+		}
+		opened, err = inserted(tx.ExecContext(ctx, `UPDATE outbox SET tried = ?1 WHERE id = ?2 AND NOT EXISTS (
+			SELECT 1 FROM outbox WHERE bot = ?3 AND owed = 1 AND place = ?4 AND id < ?2 AND delivered = 0)`, at.UnixNano(), id, bot, place))
+		return err
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("offer %s: %w", key, err)
 	}
-	return nil
+	return id, opened, nil
 }
 
 // Try records that an attempt to deliver begins. The first attempt's instant
@@ -83,7 +69,29 @@ func (s *Store) Try(ctx context.Context, id int64, at time.Time) error {
 
 // Sent records that revision rev was delivered as the chat's message sentID.
 func (s *Store) Sent(ctx context.Context, id, rev int64, sentID string, at time.Time) error {
-	return s.change(ctx, "sent", id, `delivered = max(delivered, ?), sent_id = ?, sent = ?, tried = NULL, why = ''`, rev, sentID, at.UnixNano())
+	err := s.file.Update(ctx, "sent", func(tx *sql.Tx) error { return sentRow(ctx, tx, id, rev, sentID, at) })
+	if err != nil {
+		return fmt.Errorf("sent message %d: %w", id, err)
+	}
+	return nil
+}
+
+// sentRow is Sent within a transaction.
+func sentRow(ctx context.Context, tx *sql.Tx, id, rev int64, sentID string, at time.Time) error {
+	return changeRow(ctx, tx, id, `delivered = max(delivered, ?), sent_id = ?, sent = ?, tried = NULL, why = ''`, rev, sentID, at.UnixNano())
+}
+
+// Answered records, in one transaction, that revision rev of an answer was
+// delivered as the chat's message sentID, and the outcome of the heard message
+// that it answers.
+func (s *Store) Answered(ctx context.Context, id, rev int64, sentID, heard, outcome string, at time.Time) error {
+	err := s.file.Update(ctx, "answered", func(tx *sql.Tx) error {
+		return errors.Join(sentRow(ctx, tx, id, rev, sentID, at), finishRow(ctx, tx, heard, outcome, at))
+	})
+	if err != nil {
+		return fmt.Errorf("answered %s with message %d: %w", heard, id, err)
+	}
+	return nil
 }
 
 // Later puts a row off until the instant, keeping why.
@@ -98,15 +106,18 @@ func (s *Store) Drop(ctx context.Context, id int64, why string, at time.Time) er
 
 // change sets columns of one outbox row; an unknown id is *NotFound.
 func (s *Store) change(ctx context.Context, op string, id int64, set string, args ...any) error {
-	err := s.file.Update(ctx, op, func(tx *sql.Tx) error {
-		known, err := inserted(tx.ExecContext(ctx, `UPDATE outbox SET `+set+` WHERE id = ?`, append(args, id)...))
-		if err == nil && !known {
-			return &flowclient.NotFound{Kind: "message", Name: fmt.Sprint(id)}
-		}
-		return err
-	})
+	err := s.file.Update(ctx, op, func(tx *sql.Tx) error { return changeRow(ctx, tx, id, set, args...) })
 	if err != nil {
 		return fmt.Errorf("%s message %d: %w", op, id, err)
 	}
 	return nil
+}
+
+// changeRow is change within a transaction.
+func changeRow(ctx context.Context, tx *sql.Tx, id int64, set string, args ...any) error {
+	known, err := inserted(tx.ExecContext(ctx, `UPDATE outbox SET `+set+` WHERE id = ?`, append(args, id)...))
+	if err == nil && !known {
+		return &flowclient.NotFound{Kind: "message", Name: fmt.Sprint(id)}
+	}
+	return err
 }

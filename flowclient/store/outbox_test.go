@@ -42,6 +42,20 @@ func owed(t require.TestingT, s *store.Store, bot string, now time.Time) []owedR
 	return rows
 }
 
+// due is what Due visits in all places, a place at a time.
+func due(t require.TestingT, s *store.Store, bot string, now time.Time) []owedRow {
+	rows := []owedRow{}
+	for after, more := []byte(nil), true; more; more = after != nil {
+		var err error
+		after, err = s.Due(context.Background(), bot, now, after, 1, 100, func(id int64, key string, place, payload []byte, rev int64, sentID string, tried time.Time) error {
+			rows = append(rows, owedRow{id, key, string(place), string(payload), rev, sentID, tried})
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	return rows
+}
+
 // message is one row as a model holds it.
 type message struct {
 	owedRow
@@ -130,6 +144,27 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 					}
 				}
 			},
+			"offer": func(t *rapid.T) {
+				key := rapid.SampledFrom([]string{"g", "h", "i", "j", "k", "l"}).Draw(t, "key")
+				place := rapid.SampledFrom([]string{"shop/builds", "shop/promotions"}).Draw(t, "place")
+				if slices.ContainsFunc(m.rows, func(r message) bool { return r.Key == key }) {
+					t.Skip("the key is known")
+				}
+				waits := slices.ContainsFunc(m.rows, func(r message) bool {
+					return r.bot == "platform" && r.Place == place && r.isOwed() && r.delivered == 0
+				})
+				id, offered, err := s.Offer(ctx, key, "platform", []byte(place), []byte("one"), now)
+				require.NoError(t, err)
+				require.Equal(t, !waits, offered)
+				for _, r := range m.rows {
+					require.Greater(t, id, r.ID)
+				}
+				row := message{owedRow: owedRow{ID: id, Key: key, Place: place, Payload: "one", Rev: 1}, bot: "platform", due: now}
+				if offered {
+					row.Tried = now
+				}
+				m.rows = append(m.rows, row)
+			},
 			"try": func(t *rapid.T) {
 				r := pick(t)
 				require.NoError(t, s.Try(ctx, r.ID, now))
@@ -164,6 +199,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 			"": func(t *rapid.T) {
 				for _, bot := range []string{"platform", "walkthrough"} {
 					require.Equal(t, m.owed(bot, now), owed(t, s, bot, now), bot)
+					require.ElementsMatch(t, m.owed(bot, now), due(t, s, bot, now), bot)
 				}
 			},
 		})

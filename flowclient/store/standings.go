@@ -83,7 +83,7 @@ func (s *Store) Backoffs(ctx context.Context, now time.Time) (backoffs []flowcli
 
 // Stand makes the episodes those that last in a project, and records the
 // backoffs, in one transaction; see flowclient.Standings.
-func (s *Store) Stand(ctx context.Context, project string, episodes []flowclient.Episode, backoffs []flowclient.Backoff, at time.Time) (last []flowclient.Episode, err error) {
+func (s *Store) Stand(ctx context.Context, project string, episodes []flowclient.Episode, backoffs []flowclient.Backoff, at time.Time, ended ...flowclient.Event) (last []flowclient.Episode, err error) {
 	err = s.file.Update(ctx, "stand", func(tx *sql.Tx) error {
 		last = nil
 		known, err := episodesOf(ctx, tx, project)
@@ -91,6 +91,9 @@ func (s *Store) Stand(ctx context.Context, project string, episodes []flowclient
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM episodes WHERE project = ?`, project); err != nil {
+			return err
+		}
+		if err := insertEvents(ctx, tx, ended); err != nil {
 			return err
 		}
 		for _, e := range episodes {

@@ -17,6 +17,27 @@ func (s *Store) Topic(ctx context.Context, channel, root string) (topic string, 
 	return s.thread(ctx, `SELECT topic FROM threads WHERE channel = ? AND root = ?`, channel, root)
 }
 
+// Roots are the roots of a channel's topics, at most so many, the newest first:
+// a root is the timestamp of its message.
+func (s *Store) Roots(ctx context.Context, channel string, most int) (roots []string, err error) {
+	rows, err := s.file.Reader().QueryContext(ctx, `SELECT root FROM threads WHERE channel = ? ORDER BY root DESC LIMIT ?`, channel, most)
+	if err != nil {
+		return nil, fmt.Errorf("threads of channel %s: %w", channel, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var root string
+		if err := rows.Scan(&root); err != nil {
+			return nil, fmt.Errorf("threads of channel %s: %w", channel, err)
+		}
+		roots = append(roots, root)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("threads of channel %s: %w", channel, err)
+	}
+	return roots, nil
+}
+
 // thread reads one column of one row.
 func (s *Store) thread(ctx context.Context, query, channel, name string) (found string, err error) {
 	err = s.file.Reader().QueryRowContext(ctx, query, channel, name).Scan(&found)

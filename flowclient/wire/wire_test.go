@@ -136,7 +136,7 @@ func TestRequestsComeBackAsTheyWent(t *testing.T) {
 	of, component, err := WhyRequest(WhyQuery("sh op&x=1", "shop-web"))
 	require.NoError(t, err)
 	assert.Equal(t, "sh op&x=1 shop-web", of+" "+component)
-	undo := flowclient.UndoRequest{Origin: o, Project: "shop"}
+	undo := flowclient.UndoRequest{Origin: o, Project: "shop", DryRun: true, Intent: "4k2j5mabcdefg"}
 	carried(t, FromUndo(undo), func(b UndoBody) (flowclient.UndoRequest, error) { return b.Request(o) }, undo)
 	p, age, err := LocksRequest("olderThan=336h&limit=7")
 	require.NoError(t, err)

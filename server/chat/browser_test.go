@@ -243,6 +243,8 @@ func TestAPersonTalksToABotInABrowser(t *testing.T) {
 	b.until(`!document.getElementById('message-` + itoa(gone) + `')`)
 	bob.post("walkthroughs", "elsewhere", "look here")
 	b.shows("#side li:has(> .unread-count) > a", "elsewhere")
+	bob.post("walkthroughs", "elsewhere", "@**Ann Example** look")
+	b.until(`document.title.startsWith('(1) hello')`)
 	assert.Equal(t, 1, value[int](b, "window.stayed"), "all of it on one page")
 	b.until(`!document.querySelector('#messages .unread:not([data-read])')`)
 	assert.Empty(t, b.complaints())
@@ -288,7 +290,7 @@ func TestEveryPageFitsAPhone(t *testing.T) {
 	b.open("/")
 	b.signIn(ann)
 	topic := document(t, func() string { _, body := w.as(ann).get("/read/1"); return body }()).Find("ul.lines a").AttrOr("href", "")
-	for _, path := range []string{"/", "/read/1", topic, "/direct", "/direct/2", "/message/1", "/search?q=long", "/keys", "/nowhere"} {
+	for _, path := range []string{"/", "/read/1", topic, "/direct", "/direct/2", "/message/1", "/message/2/edit", "/message/2/delete", "/search?q=long", "/keys", "/nowhere"} {
 		b.open(path)
 		assert.LessOrEqual(t, value[int](b, "document.documentElement.scrollWidth"), 360, path)
 		assert.Equal(t, 1, value[int](b, `getComputedStyle(document.querySelector('.columns')).gridTemplateColumns.split(' ').length`), "%s has one column", path)
@@ -297,6 +299,35 @@ func TestEveryPageFitsAPhone(t *testing.T) {
 	b.open(topic)
 	assert.True(t, value[bool](b, `document.getElementById('compose').getBoundingClientRect().bottom <= innerHeight`), "the compose box is in sight")
 	assert.Empty(t, b.complaints())
+}
+
+// A table that is too wide is moved to and fro by itself; its words stay whole.
+func TestATableOnAPhoneKeepsItsWordsWhole(t *testing.T) {
+	w, address := serveAt(t, filepath.Join(t.TempDir(), "chat.db"), "127.0.0.1:0")
+	b := openTab(t, address)
+	ann, bot := w.person("Ann"), w.bot("platform")
+	w.stream("shop", ann)
+	bot.post("shop", "ops", "| project | promotion | soak | production | next look |\n| --- | --- | --- | --- | --- |\n| **shop** | auto | 5s | closed until Fri 20 Nov 13:18 UTC | in 55 s |")
+	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	b.open("/read/1/ops")
+	lines := `[...document.querySelectorAll('th')].filter((e) => !e.textContent.trim().includes(' ')).map((e) => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length })`
+	assert.Equal(t, []int{1, 1, 1, 1}, value[[]int](b, lines), "each word is on one line")
+	assert.LessOrEqual(t, value[int](b, "document.documentElement.scrollWidth"), 390)
+}
+
+// The last lines of a failed stage are those that tell why: none of the forty is out of sight.
+func TestFortyLinesOfOutputAreInSight(t *testing.T) {
+	w, address := serveAt(t, filepath.Join(t.TempDir(), "chat.db"), "127.0.0.1:0")
+	b := openTab(t, address)
+	w.stream("shop", w.person("Ann"))
+	bot := w.bot("platform")
+	bot.post("shop", "builds", "```text\n"+strings.Repeat("a line\n", 39)+"boom\n```")
+	bot.post("shop", "flood", "```text\n"+strings.Repeat("a line\n", 400)+"boom\n```")
+	hidden := `(() => { const e = document.querySelector('#messages pre'); return e.scrollHeight - e.clientHeight })()`
+	b.open("/read/1/builds")
+	assert.LessOrEqual(t, value[int](b, hidden), 0)
+	b.open("/read/1/flood")
+	assert.Positive(t, value[int](b, hidden), "more than that is moved by itself")
 }
 
 func TestTheKeyboardIsEnough(t *testing.T) {
@@ -405,11 +436,12 @@ func TestTextIsReadableInBothColourSchemes(t *testing.T) {
 	sent := bot.post("walkthroughs", "hello", "@**Ann** **bold** `code` [link](http://x.test)\n> quoted <time:2026-03-04T10:00:00Z>\n\n```\ncode\n```\n@_**walkthrough** @**topic**")
 	ann.ok("POST", "/messages/"+itoa(sent)+"/reactions", form{"emoji_name": "info"})
 	bot.post("walkthroughs", "other", "unread")
+	own := "/message/" + itoa(ann.post("walkthroughs", "own", "mine"))
 	b.open("/")
 	b.signIn(ann)
 	for _, scheme := range []string{"light", "dark"} {
 		emulate(b, scheme)
-		for _, path := range []string{"/", "/read/1", "/read/1/hello", "/direct", "/message/1", "/search?q=is:mentioned", "/search?q=is:none", "/keys", "/sign-in"} {
+		for _, path := range []string{"/", "/read/1", "/read/1/hello", "/direct", "/message/1", own + "/edit", own + "/delete", "/search?q=is:mentioned", "/search?q=is:none", "/keys", "/sign-in"} {
 			b.open(path)
 			assert.Empty(t, value[[]string](b, contrast), "%s in %s", path, scheme)
 		}

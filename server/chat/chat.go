@@ -26,7 +26,7 @@ import (
 
 // The limits of the server, as /register announces them where Zulip does.
 const (
-	MaxContent     = 10_000 // code points of a message; the rest is cut off
+	MaxContent     = 10_000 // code points of a message, unless Config.MaxContent says fewer; the rest is cut off
 	MaxTopic       = 60     // code points of a topic; the rest is cut off
 	MaxStreamName  = 60     // code points of a channel's name
 	MaxDescription = 1024   // code points of a channel's description
@@ -44,14 +44,17 @@ const (
 
 // Config is what a server needs. Path and URL are required.
 type Config struct {
-	Path      string           // the SQL file; made with mode 0600 when absent, since it holds API keys
-	URL       string           // the address clients use, "http://127.0.0.1:9991": realm_uri
-	Realm     string           // the organisation's name; "Platform" when empty
-	OpenPages bool             // whoever reaches the server may read channels, and see who has an account
-	RateLimit int              // requests a minute and user; 0 means DefaultRateLimit
-	Committed sqlite.Committed // told of each durable write; may be nil
-	Now       func() time.Time // time.Now when nil
-	Log       *slog.Logger     // discards when nil
+	Path      string // the SQL file; made with mode 0600 when absent, since it holds API keys
+	URL       string // the address clients use, "http://127.0.0.1:9991": realm_uri
+	Realm     string // the organisation's name; "Platform" when empty
+	OpenPages bool   // whoever reaches the server may read channels, and see who has an account
+	RateLimit int    // requests a minute and user; 0 means DefaultRateLimit
+	// MaxContent is the most code points of a message, as max_message_length tells;
+	// 0 means the constant of that name, which is Zulip's and the most.
+	MaxContent int
+	Committed  sqlite.Committed // told of each durable write; may be nil
+	Now        func() time.Time // time.Now when nil
+	Log        *slog.Logger     // discards when nil
 }
 
 // Server is the chat. Make it with New, serve its Handler, run its Run.
@@ -66,6 +69,7 @@ type Server struct {
 	done   chan struct{} // closed by Close: long polls end
 	pages  *template.Template
 	codes  codes
+	wrong  *guesses // failed sign-ins
 
 	closing sync.Once
 }
@@ -94,6 +98,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		writer: make(chan struct{}, 1),
 		done:   make(chan struct{}),
 		pages:  newTemplates(),
+		wrong:  newGuesses(),
 	}
 	if s.people, err = loadDirectory(ctx, file.Reader()); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -119,6 +124,12 @@ func (c *Config) complete() error {
 	}
 	if c.RateLimit == 0 {
 		c.RateLimit = DefaultRateLimit
+	}
+	if c.MaxContent == 0 {
+		c.MaxContent = MaxContent
+	}
+	if least := len([]rune(truncatedMark)) + 1; c.MaxContent < least || c.MaxContent > MaxContent {
+		return fmt.Errorf("chat: MaxContent %d is not between %d and %d", c.MaxContent, least, MaxContent)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

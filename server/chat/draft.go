@@ -58,7 +58,7 @@ func (s *Server) readDraft(c *call) (draft, error) {
 	default:
 		return d, bad("Invalid message type: %s", kind)
 	}
-	if d.content, err = cleanContent(content); err != nil {
+	if d.content, err = cleanContent(content, s.cfg.MaxContent); err != nil {
 		return d, err
 	}
 	if d.read, err = p.flag("read_by_sender", slices.Contains(readOnSending, c.agent)); err != nil {
@@ -72,8 +72,11 @@ func (s *Server) readDraft(c *call) (draft, error) {
 	return d, nil
 }
 
-// cleanContent is a message's content as it is kept: trimmed, not empty, cut to the limit.
-func cleanContent(content string) (string, error) {
+// truncatedMark is how a message ends that was cut, as Zulip's do.
+const truncatedMark = "\n[message truncated]"
+
+// cleanContent is a message's content as it is kept: trimmed, not empty, cut to the limit in code points.
+func cleanContent(content string, limit int) (string, error) {
 	content = strings.TrimLeft(strings.TrimRightFunc(content, unicode.IsSpace), "\n")
 	if strings.TrimSpace(content) == "" {
 		return "", bad("Message must not be empty")
@@ -81,7 +84,7 @@ func cleanContent(content string) (string, error) {
 	if strings.Contains(content, "\x00") {
 		return "", bad("Message must not contain null bytes")
 	}
-	return cut(content, MaxContent, "\n[message truncated]"), nil
+	return cut(content, limit, truncatedMark), nil
 }
 
 // cleanTopic is a topic as it is kept: trimmed, not empty, cut to the limit.

@@ -18,6 +18,7 @@ type change struct {
 	found   mentions
 	topic   *string
 	mode    string // which messages the topic is for: change_one, change_later, change_all
+	stream  int64  // the channel that was named; 0: none
 }
 
 // editMessage is PATCH /messages/{message_id}.
@@ -52,14 +53,18 @@ func (s *Server) readChange(c *call) (change, error) {
 	}
 	p.raw("send_notification_to_old_thread") // no notices are posted about moves
 	p.raw("send_notification_to_new_thread")
-	if p.given("stream_id") {
-		return ch, bad("Messages cannot be moved to another channel here: leave stream_id out")
+	var err error
+	if ch.stream, err = p.number("stream_id", 0); err != nil {
+		return ch, err
+	}
+	if p.given("stream_id") && ch.stream < 1 {
+		return ch, bad("Invalid channel ID")
 	}
 	if text, ok := p.raw("content"); ok {
 		if text == "" {
 			text = "(deleted)" // as Zulip keeps an emptied message
 		}
-		text, err := cleanContent(text)
+		text, err := cleanContent(text, s.cfg.MaxContent)
 		if err != nil {
 			return ch, err
 		}
@@ -81,6 +86,9 @@ func (s *Server) readChange(c *call) (change, error) {
 
 // mayChange refuses what the account may not change, or no longer.
 func (s *Server) mayChange(m message, who account, ch change) error {
+	if ch.stream != 0 && ch.stream != m.StreamID { // clients that rename a topic name the channel that it is in
+		return bad("Messages cannot be moved to another channel here: leave stream_id out")
+	}
 	moderates := who.Role <= RoleModerator
 	age := s.cfg.Now().Sub(time.Unix(m.Sent, 0))
 	if ch.content != nil {

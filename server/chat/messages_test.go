@@ -93,6 +93,25 @@ func TestLongContentAndTopicsAreCutSilently(t *testing.T) {
 	assert.Equal(t, strings.Repeat("ö", 60), got[1]["subject"])
 }
 
+func TestAnOrganisationMayTakeShorterMessages(t *testing.T) {
+	w := open(t, t.TempDir()+"/chat.db", func(c *chat.Config) { c.MaxContent = 50 })
+	ann := w.person("Ann")
+	w.stream("general", ann)
+	assert.EqualValues(t, 50, ann.ok("POST", "/register", form{"fetch_event_types": []string{"realm"}})["max_message_length"])
+	sent := ann.post("general", "t", strings.Repeat("🦉", 50))
+	raw := func() string {
+		return ann.ok("GET", "/messages/"+itoa(sent), form{"apply_markdown": false})["raw_content"].(string)
+	}
+	assert.Equal(t, strings.Repeat("🦉", 50), raw(), "code points are counted, not bytes")
+	ann.ok("PATCH", "/messages/"+itoa(sent), form{"content": strings.Repeat("ö", 51)})
+	assert.Equal(t, strings.Repeat("ö", 30)+"\n[message truncated]", raw())
+
+	for _, n := range []int{-1, 5, 10_001} {
+		_, err := chat.New(t.Context(), chat.Config{Path: t.TempDir() + "/chat.db", URL: site, MaxContent: n})
+		require.ErrorContains(t, err, fmt.Sprintf("MaxContent %d", n))
+	}
+}
+
 func TestWhoHearsAMessage(t *testing.T) {
 	w := fresh(t)
 	ann, bob, eve, bot, idle := w.person("Ann"), w.person("Bob"), w.person("Eve"), w.bot("platform"), w.bot("idle")
@@ -295,6 +314,15 @@ func TestTopicsAreChangedByTheSenderOrAModerator(t *testing.T) {
 	assert.Equal(t, []any{float64(two), float64(three)}, e["message_ids"])
 	assert.Equal(t, "old", e["orig_subject"])
 	assert.Equal(t, []any{map[string]any{"name": "new", "max_id": float64(three)}}, ann.ok("GET", "/users/me/1/topics", nil)["topics"])
+
+	w.stream("other", ann)
+	ann.ok("PATCH", "/messages/"+itoa(three), form{"topic": "newer", "stream_id": 1}) // as clients rename a topic
+	assert.Equal(t, "newer", ann.messages(form{"message_ids": []int64{three}})[0]["subject"])
+	got := ann.fails(400, "BAD_REQUEST", "PATCH", "/messages/"+itoa(three), form{"topic": "newest", "stream_id": 2})
+	assert.Contains(t, got["msg"], "another channel")
+	for _, wrong := range []any{0, -1, "x"} {
+		ann.fails(400, "BAD_REQUEST", "PATCH", "/messages/"+itoa(three), form{"topic": "newest", "stream_id": wrong})
+	}
 }
 
 func TestReactions(t *testing.T) {

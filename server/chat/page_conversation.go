@@ -14,7 +14,7 @@ import (
 const (
 	pageMessages = 100 // that a page shows
 
-	// sameWithin is how soon after another a message of the same sender is
+	// sameWithin is how soon after another a message of the same person is
 	// shown under one name with it.
 	sameWithin = 5 * time.Minute
 )
@@ -63,6 +63,8 @@ type messageModel struct {
 	FirstOfDay bool   `json:"-"` // the first on the page of its day
 	Same       bool   `json:"-"` // shown under the name of the message before
 	Known      bool   `json:"-"` // the reader can react
+	Editable   bool   `json:"-"` // and, for now, edit
+	Deletable  bool   `json:"-"` // and delete
 	Back       string `json:"-"` // the page that shows it
 }
 
@@ -157,7 +159,8 @@ func (s *Server) fill(v *visit, m *conversation, at spot) error {
 	return nil
 }
 
-// gather puts the messages of a sender that follow each other under one name, and each day's under its date.
+// gather puts the messages of a person that follow each other under one name, and each day's under its date. What a
+// bot says stands by itself, with its time: each is a document, of which nobody could tell where the next begins.
 func gather(list []messageModel) {
 	for i := range list {
 		m := &list[i]
@@ -167,7 +170,7 @@ func gather(list []messageModel) {
 		}
 		before := list[i-1]
 		m.FirstOfDay = m.At.UTC().YearDay() != before.At.UTC().YearDay() || m.At.UTC().Year() != before.At.UTC().Year()
-		m.Same = !m.FirstOfDay && m.Sender.ID == before.Sender.ID && !m.Action && !before.Action && m.At.Sub(before.At) < sameWithin
+		m.Same = !m.FirstOfDay && !m.Sender.Bot && m.Sender.ID == before.Sender.ID && !m.Action && !before.Action && m.At.Sub(before.At) < sameWithin
 	}
 }
 
@@ -183,6 +186,8 @@ func (s *Server) messageModels(v *visit, list []int64) ([]messageModel, error) {
 	for _, m := range messages {
 		one := s.messageModel(m, resolve)
 		one.Known, one.Back = v.known(), v.URL.RequestURI()
+		one.Editable = v.known() && s.mayChange(m, v.who, change{content: &m.Content}) == nil
+		one.Deletable = v.known() && s.mayDelete(m, v.who) == nil
 		out = append(out, one)
 	}
 	return out, nil
@@ -200,12 +205,11 @@ func (s *Server) messageModel(m message, resolve names) messageModel {
 		Unread: m.Copied && m.Flags&flagRead == 0, Mentioned: m.Flags&flagsMentioned != 0,
 		HTML:      template.HTML(body), // the mill writes escaped text between its own tags, and a fuzz test holds it to that
 		Reactions: s.reactionModels(m, resolve.viewer)}
-	address := directAddress(without(m.Members, resolve.viewer))
 	v.Place = "Direct message"
 	if m.StreamID != 0 {
-		address, v.Place = topicAddress(m.StreamID, m.Topic), "#"+m.StreamName+" › "+m.Topic
+		v.Place = "#" + m.StreamName + " › " + m.Topic
 	}
-	v.Address = fmt.Sprintf("%s?near=%d#message-%d", address, m.ID, m.ID)
+	v.Address = fmt.Sprintf("%s?near=%d#message-%d", conversationAddress(m, resolve.viewer), m.ID, m.ID)
 	return v
 }
 

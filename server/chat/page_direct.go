@@ -110,7 +110,7 @@ func (s *Server) directPage(v *visit) (model, error) {
 	others := without(people, v.who.ID)
 	m := &conversation{Address: directAddress(others), Messages: []messageModel{}}
 	m.People, m.name = s.persons(others)
-	m.Compose = newCompose(m.Address, m.name)
+	m.Compose = s.newCompose(m.Address, m.name)
 	key := memberKey(append(slices.Clone(others), v.who.ID))
 	err = s.file.Reader().QueryRowContext(v.Context(), `SELECT id FROM recipients WHERE members = ?`, key).Scan(&m.recipient)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -24,6 +24,8 @@ var forms = []form{
 	{path: "/read/{stream_id}/{topic}", do: (*Server).sayToTopic},
 	{path: "/direct/{people}", do: (*Server).sayToPeople},
 	{path: "/message/{message_id}/reactions", do: (*Server).toggleReaction},
+	{path: "/message/{message_id}/edit", do: (*Server).pageEdit},
+	{path: "/message/{message_id}/delete", do: (*Server).pageDelete},
 	{path: "/mark-as-read", do: (*Server).markPagesRead},
 }
 
@@ -70,9 +72,15 @@ func (s *Server) say(c *call, kind, to, topic string) (reply, error) {
 	values.Set("to", to)
 	values.Set("topic", topic)
 	if values.Has("content") {
-		values.Set("content", s.mentionNames(values.Get("content")))
+		values.Set("content", s.typed(values.Get("content")))
 	}
 	return s.postMessage(c)
+}
+
+// typed is what a person typed into a box, as a message has it: browsers send
+// line ends of two characters, and a name is a mention.
+func (s *Server) typed(content string) string {
+	return s.mentionNames(strings.ReplaceAll(content, "\r\n", "\n"))
 }
 
 // sayToStream posts to a channel, under the topic that the form names.
@@ -121,16 +129,26 @@ func anchor(out reply) string {
 
 // toggleReaction adds the reaction, or takes it back where it is one's own.
 func (s *Server) toggleReaction(c *call) (reply, string, error) {
-	next := "/message/" + url.PathEscape(c.path("message_id"))
 	out, err := s.addReaction(c)
 	var e *apiError
 	if errors.As(err, &e) && e.code == codeReactionExists {
 		out, err = s.removeReaction(c)
 	}
-	if back := c.params.text("", "back"); err == nil && ownPath(back) {
-		next = back + "#message-" + url.PathEscape(c.path("message_id"))
+	return out, comeBack(c.params.text("", "back"), c.path("message_id")), err
+}
+
+// comeBack is where a page's form leads: to the page that it was on, at the
+// message; where none is named, to the message's own page, or the first.
+func comeBack(back, message string) string {
+	switch {
+	case ownPath(back) && message == "":
+		return back
+	case ownPath(back):
+		return back + "#message-" + url.PathEscape(message)
+	case message != "":
+		return "/message/" + url.PathEscape(message)
 	}
-	return out, next, err
+	return "/"
 }
 
 // markPagesRead marks everything as read.

@@ -1,8 +1,11 @@
 package chat
 
 import (
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // signInModel is the page on which to sign in.
@@ -42,7 +45,8 @@ func (s *Server) renderSignIn(w http.ResponseWriter, r *http.Request, status int
 // maxListed is how many accounts a page lists.
 const maxListed = 200
 
-// postSignIn opens a session for who knows the account's API key, or a code that was made with it.
+// postSignIn opens a session for who knows the account's API key, or a code that
+// was made with it. Who fails too often waits, also with the right one.
 func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 	p, err := readParams(r)
 	if err != nil {
@@ -51,15 +55,21 @@ func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 	m := signInModel{Who: cut(p.text("", "who"), maxEmail, ""), Back: p.text("/", "back")}
 	secret := strings.TrimSpace(p.text("", "secret"))
-	who, known := s.byKey(m.Who, secret)
-	if !known && who.ID != 0 {
-		known = s.codes.use(who.ID, secret, s.cfg.Now())
+	from, as := guesser(r), fold(m.Who)
+	if wait := s.wrong.begin(from, as, s.cfg.Now()); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds(wait)))
+		m.Problem = "Signing in failed too often from here. Try again " + soon(wait) + "."
+		s.renderSignIn(w, r, http.StatusTooManyRequests, m)
+		return
 	}
+	who, known := s.byKey(m.Who, secret)
+	known = s.codes.use(who.ID, secret, s.cfg.Now()) || known // both are looked at, whoever it is
 	if !known {
 		m.Problem = "That is not the key of this account, nor a code that can still be used. The key is the line “key=” of the account’s credentials file."
 		s.renderSignIn(w, r, http.StatusUnauthorized, m)
 		return
 	}
+	s.wrong.succeeded(from, as, s.cfg.Now())
 	value, err := s.openSession(r.Context(), who.ID)
 	if err != nil {
 		s.fail(w, r, account{}, err)
@@ -70,6 +80,18 @@ func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 		m.Back = "/"
 	}
 	http.Redirect(w, r, m.Back, http.StatusSeeOther)
+}
+
+// soon is a wait in words.
+func soon(wait time.Duration) string {
+	switch n := seconds(wait); {
+	case n == 1:
+		return "in a second"
+	case n < 120:
+		return fmt.Sprintf("in %d seconds", n)
+	default:
+		return fmt.Sprintf("in %d minutes", (n+59)/60)
+	}
 }
 
 // postSignOut ends the browser's session.

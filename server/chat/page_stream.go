@@ -47,8 +47,8 @@ type compose struct {
 }
 
 // newCompose is a fresh box.
-func newCompose(action, to string) *compose {
-	return &compose{Action: action, Origin: newAPIKey(), To: to, Limit: MaxContent}
+func (s *Server) newCompose(action, to string) *compose {
+	return &compose{Action: action, Origin: newAPIKey(), To: to, Limit: s.cfg.MaxContent}
 }
 
 // streamPage lists a channel's topics.
@@ -63,7 +63,7 @@ func (s *Server) streamPage(v *visit) (model, error) {
 	}
 	m, err := s.streamModel(v.Context(), st, streamTopics, count)
 	if v.known() {
-		m.Compose = newCompose(m.Address, "#"+st.Name)
+		m.Compose = s.newCompose(m.Address, "#"+st.Name)
 		m.Compose.Topic = true
 	}
 	return &m, err

@@ -24,7 +24,7 @@ func (s *Server) topicPage(v *visit) (model, error) {
 	m := &conversation{Stream: &streamRef{ID: st.ID, Name: st.Name, Address: fmt.Sprintf("/read/%d", st.ID)}, Topic: name,
 		Address: topicAddress(st.ID, name), name: name + " · #" + st.Name, recipient: st.Recipient}
 	if v.known() {
-		m.Compose = newCompose(m.Address, "#"+st.Name+" › "+name)
+		m.Compose = s.newCompose(m.Address, "#"+st.Name+" › "+name)
 	}
 	return m, s.fill(v, m, spot{st.Recipient, fold(name)})
 }

@@ -3,11 +3,14 @@ package chat
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,6 +43,8 @@ var pages = []page{
 	{path: "/direct", template: "directs.html", personal: true, load: (*Server).directsPage},
 	{path: "/direct/{people}", template: "conversation.html", personal: true, load: (*Server).directPage},
 	{path: "/message/{message_id}", template: "message.html", load: (*Server).messagePage},
+	{path: "/message/{message_id}/edit", template: "edit.html", personal: true, load: (*Server).editPage},
+	{path: "/message/{message_id}/delete", template: "delete.html", personal: true, load: (*Server).deletePage},
 	{path: "/search", template: "search.html", load: (*Server).searchPage},
 	{path: "/keys", template: "keys.html", load: (*Server).keysPage},
 }
@@ -80,14 +85,34 @@ func (a account) person() person { return person{ID: a.ID, Name: a.FullName, Bot
 
 // newTemplates parses the pages; they are part of the program.
 func newTemplates() *template.Template {
+	edition := edition()
 	return template.Must(template.New("pages").Funcs(template.FuncMap{
-		"quick": func() []reactionModel { return quickReactions },
-		"words": func(name string) string { return strings.ReplaceAll(name, "_", " ") },
-		"clock": func(t time.Time) string { return t.UTC().Format("15:04") },
-		"full":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-		"day":   func(t time.Time) string { return t.UTC().Format("2006-01-02") },
-		"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"edition": func() string { return edition },
+		"quick":   func() []reactionModel { return quickReactions },
+		"words":   func(name string) string { return strings.ReplaceAll(name, "_", " ") },
+		"clock":   func(t time.Time) string { return t.UTC().Format("15:04") },
+		"full":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+		"day":     func(t time.Time) string { return t.UTC().Format("2006-01-02") },
+		"date":    func(t time.Time) string { return t.UTC().Format("Monday, 2 January 2006") },
+		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	}).ParseFS(pageFiles, "pages/*.html"))
+}
+
+// edition names this program's styles and scripts in their addresses, so that a
+// page never meets those of another program that the browser has kept.
+func edition() string {
+	sum := sha256.New()
+	_, _ = sum.Write(pageStyle) // never fails, by its documentation
+	names, err := fs.Glob(pageScripts, "pages/*.js")
+	for _, name := range names {
+		script, problem := pageScripts.ReadFile(name)
+		err = errors.Join(err, problem)
+		_, _ = sum.Write(script)
+	}
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
 // servePages adds the pages, their twins, their forms, and what they load.
@@ -103,7 +128,7 @@ func (s *Server) servePages(mux *http.ServeMux) {
 	mux.HandleFunc("POST /sign-in", s.postSignIn)
 	mux.HandleFunc("POST /sign-out", s.postSignOut)
 	mux.HandleFunc("GET /page.css", web.Style(pageStyle))
-	mux.HandleFunc("GET /scripts/{name}", serveScript)
+	mux.HandleFunc("GET /scripts/{edition}/{name}", serveScript)
 	mux.HandleFunc("GET /icon.svg", func(w http.ResponseWriter, _ *http.Request) { writePicture(w, s.cfg.Realm, 0) })
 	mux.HandleFunc("GET /avatar/{user}", s.avatar)
 	nothing := page{load: func(*Server, *visit) (model, error) { return nil, sql.ErrNoRows }}

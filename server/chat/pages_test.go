@@ -20,6 +20,9 @@ import (
 	"platform.dev/platform/server/chat"
 )
 
+// edition is the part of an address that names this program's scripts or style.
+var edition = regexp.MustCompile(`([/?])[0-9a-f]{12}\b`)
+
 // golden compares got with a file of the project's goldens.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
@@ -167,7 +170,7 @@ func TestPages(t *testing.T) {
 		"nobody": {w.browser(), map[string]string{"index": "/", "stream": "/read/1", "topic": "/read/1/static.20.26.20co", "quote": "/read/1/run.202",
 			"message": "/message/2", "search": "/search?q=answer", "keys": "/keys", "signin": "/sign-in?back=/read/1", "missing": "/read/9"}},
 		"ann": {w.as(ann), map[string]string{"index": "/", "stream": "/read/1", "topic": "/read/1/static.20.26.20co", "directs": "/direct", "direct": "/direct/2",
-			"nothing-yet": "/direct/3", "search": "/search?q=is:mentioned", "problem": "/search?q=channel:nowhere"}},
+			"nothing-yet": "/direct/3", "edit": "/message/5/edit", "delete": "/message/5/delete", "search": "/search?q=is:mentioned", "problem": "/search?q=channel:nowhere"}},
 	} {
 		for file, path := range c.pages {
 			t.Run(name+" "+path, func(t *testing.T) {
@@ -175,7 +178,7 @@ func TestPages(t *testing.T) {
 				if file != "missing" {
 					require.Equal(t, 200, resp.StatusCode)
 				}
-				golden(t, name+"."+file+".html", randomOrigin.ReplaceAllString(body, `name="origin" value="random"`))
+				golden(t, name+"."+file+".html", edition.ReplaceAllString(randomOrigin.ReplaceAllString(body, `name="origin" value="random"`), "${1}edition"))
 				checkPage(t, resp, body)
 				assert.NotContains(t, body, "<script>alert")
 				if name == "nobody" {
@@ -188,11 +191,11 @@ func TestPages(t *testing.T) {
 			})
 		}
 	}
-	for _, path := range []string{"/read/9", "/read/x", "/read/1/nothing", "/read/1/%25", "/nowhere", "/avatar/99", "/message/99", "/message/x", "/scripts/none.js", "/scripts/page.css"} {
+	for _, path := range []string{"/read/9", "/read/x", "/read/1/nothing", "/read/1/%25", "/nowhere", "/avatar/99", "/message/99", "/message/x", "/scripts/x/none.js", "/scripts/x/page.css"} {
 		resp, _ := w.browser().get(path)
 		assert.Equal(t, 404, resp.StatusCode, path)
 	}
-	for path, kind := range map[string]string{"/page.css": "text/css", "/scripts/chat.js": "text/javascript", "/icon.svg": "image/svg+xml", "/avatar/1": "image/svg+xml"} {
+	for path, kind := range map[string]string{"/page.css": "text/css", "/scripts/x/chat.js": "text/javascript", "/icon.svg": "image/svg+xml", "/avatar/1": "image/svg+xml"} {
 		resp, _ := w.browser().get(path)
 		assert.Contains(t, resp.Header.Get("Content-Type"), kind)
 	}
@@ -202,7 +205,7 @@ func TestEveryPageHasATwin(t *testing.T) {
 	w, ann, _, _ := scene(t)
 	me := w.as(ann)
 	for file, path := range map[string]string{"index": "/", "stream": "/read/1", "topic": "/read/1/static.20.26.20co", "directs": "/direct", "direct": "/direct/2",
-		"message": "/message/2", "search": "/search?q=answer", "keys": "/keys"} {
+		"message": "/message/2", "edit": "/message/5/edit", "search": "/search?q=answer", "keys": "/keys"} {
 		resp, body := me.get("/api" + path)
 		require.Equal(t, 200, resp.StatusCode, path)
 		var v any
@@ -226,7 +229,7 @@ func TestPermalinksOpenTheirTopic(t *testing.T) {
 	ann, me := w.person("Ann"), w.browser()
 	w.stream("made first")
 	w.stream("Team A+B", ann)
-	_, script := me.get("/scripts/narrow.js")
+	_, script := me.get("/scripts/x/narrow.js")
 	literal := regexp.MustCompile(`(?m)^  const form = /(.*)/;$`).FindStringSubmatch(script)
 	require.NotNil(t, literal, "the script has its expression on one line")
 	form := regexp.MustCompile(strings.ReplaceAll(literal[1], `\/`, "/"))
@@ -330,4 +333,30 @@ func TestSearchFindsWhatItsReaderMaySee(t *testing.T) {
 	}
 	_, body = other.get("/direct/2")
 	assert.NotContains(t, body, "psst", "a conversation's address is read as the reader's own with these people")
+}
+
+// What a bot says is a document with a time of its own; a person's words in a row are one speech.
+func TestTheWordsOfAPersonAreGatheredAndThoseOfABotAreNot(t *testing.T) {
+	at := newClock()
+	w := openPages(t, at.now)
+	ann, bot := w.person("Ann"), w.bot("platform")
+	w.stream("shop", ann)
+	gathered := map[int64]bool{}
+	say := func(who *actor, later time.Duration, want bool) {
+		at.advance(later)
+		gathered[who.post("shop", "promotions", "promoted")] = want
+	}
+	say(ann, 0, false)
+	say(ann, 4*time.Minute, true)
+	say(ann, 5*time.Minute, false)
+	say(bot, time.Second, false)
+	say(bot, time.Second, false)
+	say(ann, time.Second, false)
+	_, body := w.browser().get("/read/1/promotions")
+	doc := document(t, body)
+	for id, want := range gathered {
+		article := doc.Find("#message-" + itoa(id))
+		require.Equal(t, 1, article.Length())
+		assert.Equal(t, want, article.HasClass("same"), "message %d", id)
+	}
 }

@@ -11,7 +11,7 @@ const longPollTimeout = 90
 func (s *Server) realmState(who account) map[string]any {
 	return map[string]any{
 		"realm_name": s.cfg.Realm, "realm_uri": s.cfg.URL, "realm_url": s.cfg.URL, "realm_description": "",
-		"max_message_length": MaxContent, "max_topic_length": MaxTopic,
+		"max_message_length": s.cfg.MaxContent, "max_topic_length": MaxTopic,
 		"max_stream_name_length": MaxStreamName, "max_stream_description_length": MaxDescription,
 		"event_queue_longpoll_timeout_seconds":            longPollTimeout,
 		"realm_allow_message_editing":                     true,

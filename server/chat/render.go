@@ -6,7 +6,7 @@ func (s *Server) renderMessage(c *call) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if content, err = cleanContent(content); err != nil {
+	if content, err = cleanContent(content, s.cfg.MaxContent); err != nil {
 		return nil, err
 	}
 	out, _ := s.mill.render(content, s.names(c.ctx))

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"platform.dev/platform/server/web"
 )
 
 const (
@@ -144,11 +146,16 @@ func (c *codes) use(user int64, code string, now time.Time) bool {
 	hash := secretHash(code)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, one := range c.list {
-		if one.hash == hash && one.user == user {
-			c.list = slices.Delete(c.list, i, i+1)
-			return now.Before(one.expires)
+	at := -1
+	for i, one := range c.list { // all of them, each in the same time: how long it takes tells nothing
+		if web.SameSecret(one.hash, hash) && one.user == user {
+			at = i
 		}
 	}
-	return false
+	if at < 0 {
+		return false
+	}
+	used := c.list[at]
+	c.list = slices.Delete(c.list, at, at+1)
+	return now.Before(used.expires)
 }

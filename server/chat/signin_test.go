@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,49 @@ func TestOnlyWhoKnowsTheKeyOrACodeSignsIn(t *testing.T) {
 	}
 	status, _ = enter(w.browser(), ann.Email, fresh)
 	assert.Equal(t, 200, status, "the newest of many codes holds")
+}
+
+func TestWhoFailsToSignInTooOftenWaits(t *testing.T) {
+	at := newClock()
+	w := openPages(t, at.now)
+	ann, bob := w.person("Ann"), w.person("Bob")
+	enter := func(who, secret string) (*http.Response, string) {
+		return w.browser().post("/sign-in", url.Values{"who": {who}, "secret": {secret}})
+	}
+	code, _ := ann.code()
+	for _, secret := range []string{"wrong", bob.APIKey, "", strings.Repeat("0", 64), "wrong again"} {
+		resp, _ := enter(strings.ToUpper(ann.Email), secret)
+		assert.Equal(t, 401, resp.StatusCode)
+	}
+	at.advance(1500 * time.Millisecond)
+	for _, secret := range []string{"wrong", ann.APIKey, code} {
+		resp, body := enter(ann.Email, secret)
+		assert.Equal(t, 429, resp.StatusCode, "also with the right one: it is not looked at")
+		assert.Equal(t, "59", resp.Header.Get("Retry-After"))
+		doc := document(t, body)
+		assert.Equal(t, "Signing in failed too often from here. Try again in 59 seconds.", doc.Find("[role=alert]").Text())
+		assert.Equal(t, ann.Email, doc.Find("input[name=who][checked]").AttrOr("value", ""), "who was chosen stays chosen")
+		checkPage(t, resp, body)
+	}
+	resp, _ := enter(bob.Email, bob.APIKey)
+	assert.Equal(t, 200, resp.StatusCode, "another account")
+	ann.ok("GET", "/users/me", nil)
+	at.advance(58500 * time.Millisecond)
+	resp, _ = enter(ann.Email, code)
+	assert.Equal(t, 200, resp.StatusCode)
+	for range 5 {
+		resp, _ = enter(ann.Email, "wrong")
+		assert.Equal(t, 401, resp.StatusCode, "who has signed in starts anew")
+	}
+
+	for i := range 50 {
+		enter("nobody"+itoa(int64(i))+"@chat.test", "wrong")
+	}
+	resp, _ = enter(bob.Email, bob.APIKey)
+	assert.Equal(t, 429, resp.StatusCode, "an address that tries many accounts")
+	wait, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	require.NoError(t, err)
+	assert.True(t, wait > 0 && wait <= 12, "one more every twelve seconds: %d", wait)
 }
 
 func TestACodesAddressKeepsItFromTheServer(t *testing.T) {
@@ -186,7 +230,7 @@ func TestAnotherOriginWritesNothing(t *testing.T) {
 	me := w.as(ann)
 	for path, form := range map[string]url.Values{
 		"/sign-in": {"who": {ann.Email}, "secret": {ann.APIKey}}, "/sign-out": {}, "/read/1": {"topic": {"t"}, "content": {"x"}}, "/read/1/t": {"content": {"x"}},
-		"/direct/1": {"content": {"x"}}, "/message/" + itoa(sent) + "/reactions": {"emoji_name": {"tada"}}, "/mark-as-read": {},
+		"/direct/1": {"content": {"x"}}, "/message/" + itoa(sent) + "/edit": {"content": {"x"}}, "/message/" + itoa(sent) + "/delete": {}, "/message/" + itoa(sent) + "/reactions": {"emoji_name": {"tada"}}, "/mark-as-read": {},
 		"/api/v1/messages": {"type": {"stream"}, "to": {"general"}, "topic": {"t"}, "content": {"x"}},
 	} {
 		for name, value := range map[string]string{"Origin": "http://evil.test", "Sec-Fetch-Site": "cross-site"} {

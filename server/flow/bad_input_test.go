@@ -72,6 +72,7 @@ var bad = []struct {
 	{"window with a malformed query", write("GET", "/window?project=%zz", "")},
 	{"undo without project", write("POST", "/undo", `{}`)},
 	{"undo of a component", write("POST", "/undo", `{"project":"shop","component":"shop-web"}`)},
+	{"undo perhaps", write("POST", "/undo", `{"project":"shop","dryRun":"perhaps"}`)},
 	{"why without project", write("GET", "/why?component=shop-web", "")},
 	{"why at another instant", write("GET", "/why?project=shop&at=noon", "")},
 	{"a decision with a parameter", write("GET", "/evidence/decision/x?project=shop", "")},

@@ -139,7 +139,7 @@ var endpoints = []endpoint{
 		sends: wire.PromoteBody{}, success: moved, answers: flowclient.Outcome{}, serve: (*Server).promote,
 	},
 	{
-		method: http.MethodPost, path: wire.UndoPath, summary: "Take back the newest promotion of a project that was asked for through the same door, in every component that it moved.",
+		method: http.MethodPost, path: wire.UndoPath, summary: "Take back the newest promotion of a project that was asked for through the same door, in every component that it moved, or tell what that would be.",
 		sends: wire.UndoBody{}, success: moved, answers: flowclient.Outcome{}, serve: (*Server).undo,
 	},
 	{

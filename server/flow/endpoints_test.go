@@ -61,6 +61,8 @@ var good = []struct {
 	{"rollback", write("POST", "/promote", `{"project":"shop","rollback":true}`).with("X-Platform-Link", "http://chat.example/31"),
 		`Rollback {"origin":{"key":"zulip:31","who":"developer","link":"http://chat.example/31"},"project":"shop"}`},
 	{"undo", write("POST", "/undo", `{"project":"shop"}`), `Undo {"origin":{"key":"zulip:31","who":"developer"},"project":"shop"}`},
+	{"undo that only tells", write("POST", "/undo", `{"project":"shop","dryRun":true}`), `Undo {"origin":{"key":"zulip:31","who":"developer"},"project":"shop","dryRun":true}`},
+	{"undo of one promotion", write("POST", "/undo", `{"project":"shop","intent":"4k2j5mabcdefg"}`), `Undo {"origin":{"key":"zulip:31","who":"developer"},"project":"shop","intent":"4k2j5mabcdefg"}`},
 	{"why", write("GET", "/why?project=shop", ""), `Why "shop" ""`},
 	{"why of a component", write("GET", "/why?project=shop&component=shop-web", ""), `Why "shop" "shop-web"`},
 	{"decision", write("GET", "/evidence/decision/4k2j5mabcdefg", ""), `Replay "4k2j5mabcdefg"`},

@@ -4,6 +4,7 @@ import { fill } from './signin.js';
 import { live } from './live.js';
 import { compose } from './compose.js';
 import { keys, reactions } from './keys.js';
+import { changes } from './change.js';
 
 document.documentElement.classList.add('js');
 addEventListener('hashchange', follow);
@@ -12,4 +13,5 @@ fill();
 keys();
 compose();
 reactions();
+changes();
 if (document.body.dataset.me) live();

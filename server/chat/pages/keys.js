@@ -2,6 +2,7 @@
 import { send, page } from './ask.js';
 import { replace } from './live.js';
 import { write } from './compose.js';
+import { edit, erase } from './change.js';
 
 // lines are what can be selected: messages, else the lines of a list.
 function lines() {
@@ -82,6 +83,9 @@ const acts = {
     const open = !all.some((one) => one.open);
     for (const one of all) one.open = open;
   },
+  e: () => (selected()?.querySelector('a.edit') ? edit(selected()) : false),
+  ArrowLeft: () => { const own = [...document.querySelectorAll('#messages .message:has(a.edit)')].at(-1); return own ? (own.scrollIntoView({ block: 'nearest' }), edit(own)) : false; },
+  Delete: () => (selected()?.querySelector('a.delete') ? erase(selected()) : false),
   n: () => { const next = document.querySelector('#side li:has(> .unread-count) li:has(> .unread-count) > a:not([aria-current]), #side li:has(> .unread-count) > a:not([aria-current])'); if (next) go(next.href); },
   P: () => go('/direct'),
   a: () => go('/'),

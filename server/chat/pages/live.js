@@ -34,6 +34,14 @@ export function refresh() {
   return running;
 }
 
+const name = document.title;
+
+// title tells, also on a tab in the background, how many messages wait that call one.
+function title() {
+  const calls = [...document.querySelectorAll('#side > ul:first-child .unread-count')].reduce((sum, one) => sum + parseInt(one.textContent, 10), 0);
+  document.title = (calls ? '(' + calls + ') ' : '') + name;
+}
+
 async function update() {
   const address = open() ? messages.dataset.address + '?after=' + messages.dataset.last : location.href;
   const fresh = await page(address);
@@ -42,6 +50,7 @@ async function update() {
     const other = fresh.getElementById(part.id);
     if (other && !part.contains(document.activeElement)) part.replaceWith(document.importNode(other, true));
   }
+  title();
   if (!open()) return;
   const list = fresh.getElementById('messages');
   for (const one of list ? [...list.children] : []) {
@@ -74,7 +83,10 @@ export async function replace(id) {
   for (const part of ['header', '.content']) {
     const before = old.querySelector(part);
     const after = node.querySelector(part);
-    if (before.innerHTML !== after.innerHTML) before.replaceWith(document.importNode(after, true));
+    if (before.innerHTML === after.innerHTML) continue;
+    const shown = document.importNode(after, true);
+    shown.hidden = before.hidden; // somebody edits it here
+    before.replaceWith(shown);
   }
   buttons(old.querySelector('.reactions'), node.querySelector('.reactions'));
 }
@@ -86,8 +98,18 @@ function buttons(form, fresh) {
   if (all(form) === all(fresh)) return;
   const focus = own(form).includes(document.activeElement) ? document.activeElement.value : null;
   for (const one of own(form)) one.remove();
-  form.querySelector('.react').before(...own(fresh).map((one) => document.importNode(one, true)));
+  form.querySelector('.acts').before(...own(fresh).map((one) => document.importNode(one, true)));
   if (focus) (own(form).find((one) => one.value === focus) || form.closest('.message')).focus();
+}
+
+// remove takes a message away; the name above it stays with those of its sender below.
+export function remove(id) {
+  const old = document.getElementById('message-' + id);
+  if (!old) return;
+  const [before, next] = [old.previousElementSibling, old.nextElementSibling];
+  if (!old.matches('.same')) next?.classList.remove('same');
+  if (before?.matches('.day') && !next?.matches('.message')) before.remove();
+  old.remove();
 }
 
 // read tells the server which messages somebody has before their eyes.
@@ -104,10 +126,9 @@ function happened(events) {
   for (const event of events) {
     if (event.type === 'message' || event.type === 'update_message_flags' || event.type === 'subscription' || event.type === 'stream') more = true;
     if (event.type === 'reaction') replace(event.message_id);
-    if (event.type === 'update_message') event.message_ids.forEach(replace);
-    if (event.type === 'delete_message') {
-      for (const id of event.message_ids) document.getElementById('message-' + id)?.remove();
-    }
+    if (event.type === 'update_message') event.message_ids.forEach(event.subject !== undefined && open() ? remove : replace);
+    if (event.type === 'delete_message') event.message_ids.forEach(remove);
+    if (event.type === 'delete_message' || event.subject !== undefined) more = true;
   }
   if (more) refresh().catch(() => {});
 }

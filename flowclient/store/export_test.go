@@ -1,0 +1,4 @@
+package store
+
+// DueQuery is what Due asks, for those who look how it is gone about.
+const DueQuery = dueRows
