@@ -31,7 +31,7 @@ invariants:
 
 ## race: the tests under the race detector (needs a C compiler); those that kill whole processes are left to `test`
 race:
-	PLATFORM_TEST_RUNS=25 CGO_ENABLED=1 $(GO) test -race -skip 'KilledA|AKillAfter' -timeout 20m ./...
+	PLATFORM_TEST_RUNS=25 CGO_ENABLED=1 $(GO) test -race -skip 'KilledA|AKillAfter' -timeout 40m ./...
 
 ## check: what must hold before a commit
 check:

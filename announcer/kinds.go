@@ -23,6 +23,7 @@ type kind struct {
 type telling struct {
 	body  reflect.Type
 	write func(e flowclient.Event, who people) (thread, markup.Message, error)
+	as    string // the kind in whose words it is told, an operator's as well as ours; "" for its own
 }
 
 // kinds says of every kind of event where it is told and in which words. A
@@ -49,9 +50,10 @@ var kinds = map[string]kind{
 	flowclient.EventScaffolded:     {topic: topicBuilds, telling: of(ownThread[flowclient.ProjectEvent], scaffolded)},
 	flowclient.EventRemoved:        {topic: topicBuilds, telling: of(ownThread[flowclient.ProjectEvent], removed)},
 
-	flowclient.EventPullOpened: {topic: topicPulls, telling: of(pullThread, pullOpened)},
-	flowclient.EventPullMerged: {topic: topicPulls, telling: of(ownThread[flowclient.PullEvent], pullMerged)},
-	flowclient.EventPullClosed: {topic: topicPulls, telling: of(ownThread[flowclient.PullEvent], pullClosed)},
+	flowclient.EventPullOpened:  {topic: topicPulls, telling: of(pullThread, pullOpened)},
+	flowclient.EventPullUpdated: {topic: topicPulls, sequel: true, telling: as(flowclient.EventPullOpened, of(pullThread, pullOpened))},
+	flowclient.EventPullMerged:  {topic: topicPulls, telling: of(ownThread[flowclient.PullEvent], pullMerged)},
+	flowclient.EventPullClosed:  {topic: topicPulls, telling: of(ownThread[flowclient.PullEvent], pullClosed)},
 
 	flowclient.EventReviewQueued:    {topic: topicPulls, apart: true, telling: of(reviewThread, reviewQueued)},
 	flowclient.EventReviewCreated:   {topic: topicPulls, apart: true, telling: of(reviewThread, reviewCreated)},
@@ -84,6 +86,17 @@ func naming[B any](follow func(flowclient.Event, B) thread, write func(flowclien
 	}}
 }
 
+// as tells something in the words of another kind.
+func as(kind string, t telling) telling {
+	write := t.write
+	t.as, t.write = kind, func(e flowclient.Event, who people) (thread, markup.Message, error) {
+		of, m, err := write(e, who)
+		m.Kind = kindPrefix + kind
+		return of, m, err
+	}
+	return t
+}
+
 // said is one announcement.
 type said struct {
 	thread
@@ -113,8 +126,11 @@ func (a *Announcer) say(ctx context.Context, e flowclient.Event) (s said, ok boo
 	s = said{thread: t, sequel: k.sequel, place: k.place(e, a.cfg.Sandbox), message: m}
 	subject := about(e, nil)
 	if b := a.bursts.see(e); b != nil && b.several() {
-		s.sequel, s.thread = k.sequel || !b.begins(e.Key), b.thread()
-		s.message, subject.Body = b.tell(a.author)
+		together, body := b.tell(a.author)
+		if !a.cfg.Templates.skips(together.Kind) { // else each goes on in its own message
+			s.sequel, s.thread = k.sequel || !b.begins(e.Key), b.thread()
+			s.message, subject.Body = together, body
+		}
 	}
 	return a.reword(ctx, e, s, subject)
 }

@@ -2,6 +2,7 @@ package announcer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -167,6 +168,11 @@ func samples(t *testing.T) map[string]flowclient.Event {
 		"removed": event(t, flowclient.EventRemoved, "project/shop/removed", flowclient.ProjectEvent{Who: "admin"}),
 
 		"pull-opened": event(t, flowclient.EventPullOpened, "pull/4/open/1", flowclient.PullEvent{Pull: pull("")}),
+		"pull-updated": event(t, flowclient.EventPullUpdated, "pull/4/open/1/updated/1", flowclient.PullEvent{Pull: func() flowclient.Pull {
+			p := pull("")
+			p.Head, p.Title = secondCommit, "say hello to nobody"
+			return p
+		}()}),
 		"pull-merged": event(t, flowclient.EventPullMerged, "pull/4/merged/1", flowclient.PullEvent{Pull: pull(secondCommit)}),
 		"pull-closed": event(t, flowclient.EventPullClosed, "pull/4/closed/1", flowclient.PullEvent{Pull: pull("")}),
 
@@ -261,7 +267,7 @@ func TestEveryKindOfEventHasItsMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, m, err := kinds[e.Kind].write(e, foreign)
 			require.NoError(t, err)
-			assert.Equal(t, "announce."+e.Kind, m.Kind)
+			assert.Equal(t, "announce."+cmp.Or(kinds[e.Kind].as, e.Kind), m.Kind)
 			golden(t, name, m)
 		})
 		produced[e.Kind] = true
@@ -276,14 +282,14 @@ func TestTheCatalogueHasASampleOfEveryKind(t *testing.T) {
 	for _, m := range Catalogue() {
 		sampled[m.Kind] = true
 	}
-	for kind := range kinds {
-		assert.True(t, sampled["announce."+kind], "no sample of %s", kind)
+	for kind, k := range kinds {
+		assert.Equal(t, k.as == "", sampled["announce."+kind], "the sample of %s", kind)
 	}
 	assert.True(t, sampled["announce.summary"])
 	for kind := range severals {
 		assert.True(t, sampled["announce."+kind], "no sample of %s", kind)
 	}
-	assert.Len(t, sampled, len(kinds)+len(severals)+1)
+	assert.Len(t, sampled, len(kindNames())+1)
 }
 
 func TestEveryGoldenHasAProducer(t *testing.T) {

@@ -39,12 +39,20 @@ func about(e flowclient.Event, body any) About {
 	return About{Kind: e.Kind, Project: e.Project, Component: e.Component, At: e.At, Walkthrough: e.Walkthrough, Body: body}
 }
 
-// bodyOf is the type of the body of a kind; nil when there is no such kind.
+// bodyOf is the type of the body of a kind that has words of its own; nil when there is no such kind.
 func bodyOf(kind string) reflect.Type {
 	if of, several := severals[kind]; several {
 		return of
 	}
+	if kinds[kind].as != "" {
+		return nil
+	}
 	return kinds[kind].body
+}
+
+// skips tells whether messages of a kind, such as "announce.build.several", are not told.
+func (t Templates) skips(message string) bool {
+	return t.by[strings.TrimPrefix(message, kindPrefix)].skip
 }
 
 // reword puts an operator's words in place of ours; ok is false when the kind
@@ -52,7 +60,7 @@ func bodyOf(kind string) reflect.Type {
 func (a *Announcer) reword(ctx context.Context, e flowclient.Event, s said, subject About) (said, bool) {
 	kind := strings.TrimPrefix(s.message.Kind, kindPrefix)
 	w := a.cfg.Templates.by[kind]
-	if w.skip || a.cfg.Templates.by[e.Kind].skip {
+	if w.skip || a.cfg.Templates.skips(e.Kind) {
 		return said{}, false
 	}
 	if w.title == nil && w.body == nil {

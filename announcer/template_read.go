@@ -56,7 +56,10 @@ func ReadTemplates(dir fs.FS) (Templates, error) {
 
 // kindNames are the kinds that may have a file, sorted.
 func kindNames() []string {
-	return slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(kinds)), maps.Keys(severals))))
+	all := slices.Concat(slices.Collect(maps.Keys(kinds)), slices.Collect(maps.Keys(severals)))
+	all = slices.DeleteFunc(all, func(kind string) bool { return bodyOf(kind) == nil })
+	slices.Sort(all)
+	return all
 }
 
 // readTemplate reads a file of a bounded size; what is none, such as a pipe, could be waited for.

@@ -63,6 +63,51 @@ Said by {{mention .Body.Author}} at {{at .At}}: {{.Body.Subject}} ({{link "the p
 	golden(t, "template-build-failed", m.rows[0].message)
 }
 
+// What is not told together is told one by one, and ends as what it has become.
+func TestWithoutTheMessageOfSeveralEachGoesOnInItsOwn(t *testing.T) {
+	m := newMemory()
+	a := worded(t, m, "build.several.yaml", "skip: true\n", "lock.several.yaml", "skip: true\n")
+	a.cfg.Now = func() time.Time { return noon.Add(time.Minute) }
+	second := samples(t)["lock-set"]
+	second.Key = "lock/2/set"
+	for _, e := range []flowclient.Event{
+		built(t, flowclient.EventBuildStarted, "shop-web", "web-1", 0), built(t, flowclient.EventBuildStarted, "shop-api", "api-1", time.Second),
+		built(t, flowclient.EventBuildPassed, "shop-web", "web-1", 10*time.Second), built(t, flowclient.EventBuildFailed, "shop-api", "api-1", 20*time.Second),
+		samples(t)["lock-set"], second,
+	} {
+		m.happen(e)
+		require.NoError(t, a.pass(t.Context()))
+	}
+	var told []string
+	for _, r := range m.rows {
+		told = append(told, r.key+" "+r.message.Kind)
+	}
+	assert.Equal(t, []string{
+		"announce/build/web-1 announce.build.passed", "announce/build/api-1 announce.build.failed",
+		"announce/lock/1/set announce.lock.set", "announce/lock/2/set announce.lock.set",
+	}, told)
+}
+
+func TestAPullRequestThatMovesIsToldInTheWordsForOneThatIsOpen(t *testing.T) {
+	s := samples(t)
+	for words, want := range map[string]string{"title: 'Look at {{.Body.Pull.Title}}'": "Look at say hello to nobody", "skip: true": ""} {
+		m := newMemory()
+		a := worded(t, m, "pull.opened.yaml", words)
+		for _, name := range []string{"pull-opened", "pull-updated"} {
+			m.happen(s[name])
+		}
+		require.NoError(t, a.pass(t.Context()))
+		if want == "" {
+			assert.Empty(t, m.rows)
+			continue
+		}
+		require.Len(t, m.rows, 1)
+		assert.Contains(t, markup.Plain(m.rows[0].message), want)
+	}
+	_, err := ReadTemplates(files("pull.updated.yaml", "skip: true"))
+	require.ErrorContains(t, err, "is the file of no announcement")
+}
+
 func TestTheREADMEShowsATemplateThatIsRead(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	require.NoError(t, err)

@@ -40,19 +40,24 @@ func buildThread(_ flowclient.Event, b flowclient.BuildEvent) thread {
 // buildKey is the key of the message that begins with a run.
 func buildKey(run string) string { return "announce/build/" + run }
 
-// pullThread is a message of its own that review environments come after.
+// pullThread gives each time that a pull request is opened a message of its own,
+// which says what it is now, and which review environments come after. The keys
+// of its events begin alike, pull/<pull request>/open/<turn>.
 func pullThread(e flowclient.Event, b flowclient.PullEvent) thread {
-	t := ownThread(e, b)
-	t.marks = pullMark(b.Pull)
-	return t
+	return thread{key: eventKey(begin(e.Key, 4)), marks: pullMark(b.Pull)}
+}
+
+// begin is the first parts of a key.
+func begin(key string, parts int) string {
+	all := strings.SplitN(key, "/", parts+1)
+	return strings.Join(all[:min(parts, len(all))], "/")
 }
 
 // reviewThread gives the events of one review environment one message. Their
 // keys begin alike, review/<pull request>/<turn>: a pull request that is opened
 // again gets another environment, and that another message.
 func reviewThread(e flowclient.Event, b flowclient.ReviewEvent) thread {
-	parts := strings.SplitN(e.Key, "/", 4)
-	return thread{key: "announce/" + strings.Join(parts[:min(3, len(parts))], "/"), after: pullMark(b.Pull)}
+	return thread{key: eventKey(begin(e.Key, 3)), after: pullMark(b.Pull)}
 }
 
 func pullMark(p flowclient.Pull) string { return fmt.Sprintf("pull %s#%d", p.Repo, p.Number) }

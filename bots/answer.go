@@ -113,7 +113,7 @@ func (r *Runtime) perform(ctx context.Context, h hearing, call commands.Call, re
 
 // verdict is what is decided about a message before anything is run.
 type verdict struct {
-	call     commands.Call
+	call     commands.Call   // what is asked for, where it was understood
 	run      bool            // there is something to run, and it may be
 	message  *markup.Message // else the answer; nil where that was given before
 	outcome  string
@@ -127,20 +127,30 @@ func (r *Runtime) admit(ctx context.Context, h hearing, reply *reply) verdict {
 	case h.pace.ok:
 		return r.authorise(ctx, h, reply)
 	case !h.pace.first:
-		return verdict{outcome: ReactionRefused}
+		return verdict{call: reply.asked(h), outcome: ReactionRefused}
 	}
 	m := limited(r.cfg.Rate, h.pace.wait)
-	return verdict{message: &m, outcome: ReactionRefused, decision: Decision{Kind: DecidedLimited}}
+	return verdict{call: reply.asked(h), message: &m, outcome: ReactionRefused, decision: Decision{Kind: DecidedLimited}}
+}
+
+// asked notes what somebody asks for whom nobody looks at, where it was read
+// already: so is a read that might have been answered at once.
+func (y *reply) asked(h hearing) commands.Call {
+	if h.parsed == nil || h.parsed.err != nil {
+		return commands.Call{}
+	}
+	y.request.Verb = h.parsed.call.Verb
+	return h.parsed.call
 }
 
 // authorise is admit for who does not ask too fast.
 func (r *Runtime) authorise(ctx context.Context, h hearing, reply *reply) verdict {
 	req := &reply.request
-	refuse := func(m markup.Message, d Decision) verdict {
-		return verdict{message: &m, outcome: ReactionRefused, decision: d}
+	refuse := func(call commands.Call, m markup.Message, d Decision) verdict {
+		return verdict{call: call, message: &m, outcome: ReactionRefused, decision: d}
 	}
 	if !r.know(ctx, h, reply) {
-		return refuse(unknownPerson(h.Heard, r.cfg.Bot), Decision{Kind: DecidedUnknown})
+		return refuse(commands.Call{}, unknownPerson(h.Heard, r.cfg.Bot), Decision{Kind: DecidedUnknown})
 	}
 	if h.parsed == nil {
 		h.parsed = r.parse(h.Heard)
@@ -156,10 +166,10 @@ func (r *Runtime) authorise(ctx context.Context, h hearing, reply *reply) verdic
 	}
 	req.Verb, req.Args = call.Verb, call.Args
 	if action, lacking := r.lacks(req.Who, call); lacking {
-		return refuse(denied(req.Who, call, action, r.holders(action)), Decision{Kind: DecidedDenied, Actions: call.Actions(), Lacking: action})
+		return refuse(call, denied(req.Who, call, action, r.holders(action)), Decision{Kind: DecidedDenied, Actions: call.Actions(), Lacking: action})
 	}
 	if age := h.at.Sub(h.At); call.Command.Effect == commands.Write && age > r.cfg.Stale {
-		return refuse(stale(call, age), Decision{Kind: DecidedStale, Actions: call.Actions()})
+		return refuse(call, stale(call, age), Decision{Kind: DecidedStale, Actions: call.Actions()})
 	}
 	return verdict{call: call, run: true, decision: allowed(call)}
 }
@@ -172,13 +182,21 @@ func (r *Runtime) parse(h Heard) *parsed {
 
 // know completes the request with who asks and about which project; false for a stranger.
 func (r *Runtime) know(ctx context.Context, h hearing, reply *reply) bool {
-	reply.request.Project, _ = r.cfg.Project(h.Place.Stream)
+	reply.request.Project = r.projectIn(h.Place)
 	person, known := r.cfg.Directory.Person(ctx, h.ChatID)
 	if known {
 		person.ChatID, person.UserID, person.Name = h.ChatID, h.UserID, h.Name
 		reply.request.Who = person
 	}
 	return known
+}
+
+// projectIn is the project in whose stream a place is, "" where it is in none's.
+func (r *Runtime) projectIn(at commands.Place) string {
+	if project, ok := r.cfg.Project(at.Stream); ok {
+		return project
+	}
+	return ""
 }
 
 // lacks decides by the policy: the first permission for what a person asks that

@@ -126,7 +126,9 @@ func TestHowACommandEndsIsWhatPeopleSee(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, ways()...)
+				var seen []bots.Observation // by the one worker, before the message is settled
 				w.config = func(cfg *bots.Config) {
+					cfg.Observe = func(o bots.Observation) { seen = append(seen, o) }
 					cfg.Timeout = 2 * time.Minute
 					cfg.Directory, cfg.Policy = who(t), bots.Grants{"admins": {"*"}, "developers": {"component:break"}}
 				}
@@ -137,6 +139,11 @@ func TestHowACommandEndsIsWhatPeopleSee(t *testing.T) {
 				answers := w.chat.Bots(shop)
 				require.Len(t, answers, 1)
 				assert.Equal(t, c.kind, answers[0].Message.Kind)
+				require.Len(t, seen, 1)
+				assert.Equal(t, seen[0].Verb == "", seen[0].Effect == "", "what was understood is counted with its effect: %+v", seen[0])
+				if c.kind == "bots.denied" || c.kind == "bots.stale" || c.kind == "bots.beyond" {
+					assert.Equal(t, commands.Write, seen[0].Effect)
+				}
 				question, _ := w.chat.Message(id)
 				assert.Equal(t, []string{c.reaction}, question.Reactions)
 				assert.NotContains(t, markup.Plain(answers[0].Message), "secret")
@@ -144,6 +151,40 @@ func TestHowACommandEndsIsWhatPeopleSee(t *testing.T) {
 					assert.Contains(t, kinds, c.kind, "the catalogue has it")
 				}
 			})
+		})
+	}
+}
+
+// aimed are the arguments of a command that names its project.
+type aimed struct {
+	Project string `arg:"" optional:"" help:"Which."`
+}
+
+func (a *aimed) Aim() (project, environment string) { return a.Project, "production" }
+
+func TestADecisionIsAboutTheProjectThatIsNamedElseTheStreams(t *testing.T) {
+	for _, c := range []struct {
+		name, user, text, want string
+		place                  commands.Place
+	}{
+		{"named in another's stream", "11", "promote blog", "blog", shop},
+		{"named where there is none", "11", "promote blog", "blog", news},
+		{"not named", "11", "promote", "shop", shop},
+		{"not named where there is none", "11", "promote", "", news},
+		{"of somebody unknown, whose words nobody reads", "66", "promote blog", "shop", shop},
+		{"too long for a name", "11", "promote " + strings.Repeat("x", 500), strings.Repeat("x", 300) + "…", news},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, commands.Typed(commands.Command{Bot: "platform", Verb: "promote", Summary: "promote", Examples: []string{"promote blog"}, Effect: commands.Write, Action: "component:promote"},
+				func(context.Context, commands.Request, *aimed, commands.Reply) error { return nil }))
+			w.config = func(cfg *bots.Config) { cfg.Directory, cfg.Policy = who(t), bots.Grants{"admins": {"*"}} }
+			stop := w.start(nil)
+			defer stop()
+			w.chat.Say(c.user, c.place, c.text)
+			until(t, "settled", w.settled)
+			decided := w.store.Decisions()
+			require.Len(t, decided, 1, c.name)
+			assert.Equal(t, c.want, decided[0].Project, c.name)
 		})
 	}
 }

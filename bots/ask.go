@@ -41,7 +41,7 @@ func (r *Runtime) ask(ctx context.Context, h hearing, call commands.Call, need N
 			return "", err
 		}
 	}
-	if err := r.decided(ctx, reply, Decision{Kind: DecidedAsked, Actions: call.Actions(), Question: q.id}); err != nil {
+	if err := r.decided(ctx, reply, r.of(q, Decision{Kind: DecidedAsked, Actions: call.Actions()})); err != nil {
 		return "", err
 	}
 	h.eyes.calledOff() // so that "heard" is not put on after it was taken off

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"platform.dev/platform/bots/markup"
 )
@@ -216,22 +217,23 @@ func (r *Runtime) recordSent(ctx context.Context, row owed, at arrival, d *direc
 	return err
 }
 
-// putOff puts a row off as the chat asks, or longer each time when it does not say.
+// putOff puts a row off for just as long as the chat asks, or longer each time when it does not say.
 func (r *Runtime) putOff(ctx context.Context, row owed, again *RetryError) bool {
 	r.mu.Lock()
 	r.lanes.fails[row.id]++
 	fails := r.lanes.fails[row.id]
 	r.mu.Unlock()
-	after := min(firstRetry<<min(fails-1, 10), lastRetry)
-	if again.After > 0 {
-		after = again.After
+	after := again.After
+	if after <= 0 {
+		after = min(firstRetry<<min(fails-1, 10), lastRetry)
+		after += rand.N(after/retryJitter + 1)
 	}
-	after += rand.N(after/retryJitter + 1)
 	r.cfg.Log.Warn("a message is put off", "key", row.key, "for", after, "attempts", fails, "why", again)
 	if err := r.cfg.Outbox.Later(context.WithoutCancel(ctx), row.id, r.cfg.Now().Add(after), again.Error()); err != nil {
 		r.cfg.Log.Error("the outbox cannot be written", "key", row.key, "error", err)
 		pause(ctx, storePause)
 	}
+	time.AfterFunc(after, r.Wake) // at the instant: a place that waits for its turn loses none
 	return false
 }
 

@@ -25,11 +25,12 @@ type Decision struct {
 	ChatID   string    `json:"chat_id"`
 	Persona  string    `json:"persona,omitempty"` // empty for somebody unknown
 	Groups   []string  `json:"groups,omitempty"`
-	Actions  []string  `json:"actions,omitempty"` // the permissions that it needs
-	Lacking  string    `json:"lacking,omitempty"` // the first of them that was not there
-	Project  string    `json:"project,omitempty"`
+	Actions  []string  `json:"actions,omitempty"`  // the permissions that it needs
+	Lacking  string    `json:"lacking,omitempty"`  // the first of them that was not there
+	Project  string    `json:"project,omitempty"`  // that it names, or else of the stream where it is asked
 	Link     string    `json:"link,omitempty"`     // permalink of the message
 	Question string    `json:"question,omitempty"` // what was asked before going on: its id
+	About    string    `json:"about,omitempty"`    // of a word to that: what it was about, as it was asked
 	Via      string    `json:"via,omitempty"`      // the command that called it for who asked
 	Why      string    `json:"why,omitempty"`      // of a refusal that has no permission to name
 }
@@ -55,8 +56,30 @@ func (r *Runtime) decided(ctx context.Context, y *reply, d Decision) error {
 	}
 	q := y.request
 	d.Key, d.At, d.Bot, d.Verb, d.Text = q.Key+"/"+d.Kind, r.cfg.Now(), q.Bot, q.Verb, short(q.Text)
-	d.ChatID, d.Persona, d.Groups, d.Project, d.Link = y.heard.ChatID, q.Who.Persona, q.Who.Groups, q.Project, q.Link
+	d.ChatID, d.Persona, d.Groups, d.Link = y.heard.ChatID, q.Who.Persona, q.Who.Groups, q.Link
+	if d.Question == "" {
+		d.Project = about(commands.Call{Args: q.Args}, q.Project)
+	}
 	return r.cfg.Auditor.Decided(context.WithoutCancel(ctx), d)
+}
+
+// about is the project that a call names, or else the one in whose stream it is asked.
+func about(call commands.Call, stream string) string {
+	project, _ := call.Aim(stream)
+	if project == commands.AnyProject {
+		return stream
+	}
+	return short(project)
+}
+
+// of is a decision about a word to a question: it is about what that asks.
+func (r *Runtime) of(q question, d Decision) Decision {
+	d.Question, d.About = q.id, short(q.Heard.Text)
+	d.Project = r.projectIn(q.Heard.Place)
+	if p := r.parse(q.Heard); p.err == nil {
+		d.Project = about(p.call, d.Project)
+	}
+	return d
 }
 
 // allowed is the decision to run a call; none where everybody known may.

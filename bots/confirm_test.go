@@ -192,6 +192,11 @@ func TestAWordToAQuestion(t *testing.T) {
 				assert.Equal(t, c.kinds, strings.Join(w.kinds(shop), " "))
 				decisions := w.decisions()
 				assert.Equal(t, c.last, decisions[len(decisions)-1], "%v", decisions)
+				for _, d := range w.store.Decisions() {
+					if d.Question != "" {
+						assert.Equal(t, c.text+" of shop", d.About+" of "+d.Project, "a word says what it was about")
+					}
+				}
 				mark := map[string]string{"bots.confirmed raze.done": bots.ReactionDone, "bots.cancelled": bots.ReactionRefused}[c.kinds]
 				if mark == "" {
 					mark = bots.ReactionAsked

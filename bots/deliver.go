@@ -13,7 +13,7 @@ const (
 	storePause  = time.Second // after an error of the store
 	firstRetry  = time.Second
 	lastRetry   = 15 * time.Second
-	retryJitter = 4 // a retry is late by up to a quarter
+	retryJitter = 4 // a retry of which the chat says no time is late by up to a quarter
 )
 
 // lanes is what delivering remembers, guarded by Runtime.mu. Losing it in a

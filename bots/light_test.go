@@ -272,6 +272,9 @@ func TestShortReadsAreLimitedAndObservedAsAnyOther(t *testing.T) {
 		assert.Equal(t, map[string]int{"test.echo": 10, "bots.limited": 1}, found)
 		assert.Equal(t, []string{bots.DecidedLimited}, w.decisions())
 		assert.Len(t, seen, 15)
+		for _, o := range seen {
+			assert.Equal(t, "status read", o.Verb+" "+string(o.Effect), "what was not looked at is counted as what it asked for")
+		}
 		assert.Equal(t, bots.Observation{Bot: "platform", Verb: "status", Effect: commands.Read, Outcome: bots.ReactionDone}, seen[0])
 		assert.Len(t, w.store.Outcomes(), 5, "what was too fast is recorded")
 	})

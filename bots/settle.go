@@ -93,8 +93,7 @@ func (r *Runtime) objection(h hearing, y *reply, q question, v verdict, yes bool
 
 // turnDown answers a word that does not count.
 func (r *Runtime) turnDown(ctx context.Context, y *reply, q question, m markup.Message, d Decision) (outcome string, err error) {
-	d.Question = q.id
-	if err := r.decided(ctx, y, d); err != nil {
+	if err := r.decided(ctx, y, r.of(q, d)); err != nil {
 		return "", err
 	}
 	if y.heard.Press != nil && y.heard.Press.Emoji != "" {
@@ -120,7 +119,7 @@ func (r *Runtime) end(ctx context.Context, h hearing, y *reply, q question, how 
 // follow does what follows from how a question was settled by y. Each step may be repeated.
 func (r *Runtime) follow(ctx context.Context, y *reply, q question, v verdict, orig *reply) (outcome string, err error) {
 	kinds := map[string]string{settledYes: DecidedConfirmed, settledNo: DecidedCancelled, settledChanged: DecidedChanged}
-	if err := r.decided(ctx, y, Decision{Kind: kinds[q.outcome], Actions: v.call.Actions(), Question: q.id}); err != nil {
+	if err := r.decided(ctx, y, r.of(q, Decision{Kind: kinds[q.outcome], Actions: v.call.Actions()})); err != nil {
 		return "", err
 	}
 	var then anew

@@ -27,8 +27,9 @@ type AuditQuery struct {
 }
 
 // AuditPage is a part of the audit trail, newest first. The trail is the
-// journal itself, which is only ever added to: an entry never changes once its
-// decision has ended, and none goes.
+// journal itself with what bots decided, both of which are only ever added to:
+// an entry never changes once its decision has ended, and none goes while
+// history is kept. What is about no project is in the trail of all of them alone.
 type AuditPage struct {
 	Entries []AuditEntry `json:"entries"`
 	Next    string       `json:"next,omitempty"` // the cursor of the page after; empty on the last one
@@ -36,7 +37,7 @@ type AuditPage struct {
 
 // AuditEntry is one decision, or one effect that came of none that was asked for.
 type AuditEntry struct {
-	Ref       string      `json:"ref"` // the row that says everything: "intent/<id>", "event/<key>"
+	Ref       string      `json:"ref"` // the row that says everything: "intent/<id>", "event/<key>", "decision/<key>"
 	At        time.Time   `json:"at"`  // when it was decided
 	Who       string      `json:"who,omitempty"`
 	Link      string      `json:"link,omitempty"` // the message that asked
@@ -74,24 +75,37 @@ func AuditKinds() []string {
 	for _, row := range audited {
 		kinds = append(kinds, row.entry)
 	}
+	for _, row := range decisions {
+		kinds = append(kinds, row.kind)
+	}
 	slices.Sort(kinds)
 	return slices.DeleteFunc(slices.Compact(kinds), func(kind string) bool { return kind == "" })
 }
 
-// Audit is a page of the audit trail: every decision with who asked and what
-// came of it, newest first. *Invalid for a field that cannot stand; a name
+// Audit is a page of the audit trail: every decision, those of bots among them,
+// with who asked and what came of it, newest first. *Invalid for a field that cannot stand; a name
 // that nothing has finds nothing.
 func (c *Controller) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
 	if c.deps.History == nil {
 		return AuditPage{}, noHistory()
 	}
+	return AuditOf(ctx, c.deps.History, q)
+}
+
+// Records is the part of History that the audit trail is read from.
+type Records interface {
+	Records(ctx context.Context, q RecordQuery) ([]Record, error)
+}
+
+// AuditOf is a page of the audit trail that records make, as Controller.Audit gives it.
+func AuditOf(ctx context.Context, from Records, q AuditQuery) (AuditPage, error) {
 	ask, err := q.records()
 	if err != nil {
 		return AuditPage{}, err
 	}
 	limit := ask.Limit
 	ask.Limit++ // one more tells whether there is a page after
-	records, err := c.deps.History.Records(ctx, ask)
+	records, err := from.Records(ctx, ask)
 	if err != nil {
 		return AuditPage{}, err
 	}
@@ -140,31 +154,29 @@ func (q AuditQuery) records() (RecordQuery, error) {
 			r.Events = append(r.Events, row.kind)
 		}
 	}
+	for _, row := range decisions {
+		if q.Kind == "" || q.Kind == row.kind {
+			r.Decisions = append(r.Decisions, row.kind)
+		}
+	}
 	return r, nil
 }
 
-// The letters of a cursor that tell which kind of row it names.
-const (
-	cursorEvent  = "e"
-	cursorIntent = "i"
-)
-
 // cursor names a record for the next page: "1772625600000000000-i31".
 func (m RecordMark) cursor() string {
-	row := cursorEvent
-	if m.Intent {
-		row = cursorIntent
-	}
-	return fmt.Sprintf("%d-%s%d", m.At.UnixNano(), row, m.Seq)
+	return fmt.Sprintf("%d-%s%d", m.At.UnixNano(), m.Row, m.Seq)
 }
 
 // readCursor reads what cursor wrote.
 func readCursor(text string) (RecordMark, error) {
 	nanos, row, _ := strings.Cut(text, "-")
 	at, failed := strconv.ParseInt(nanos, 10, 64)
-	m := RecordMark{At: time.Unix(0, at).UTC(), Intent: strings.HasPrefix(row, cursorIntent)}
-	if failed == nil && len(row) > 1 {
-		m.Seq, failed = strconv.ParseInt(row[1:], 10, 64)
+	m := RecordMark{At: time.Unix(0, at).UTC()}
+	for _, known := range []Row{RowDecision, RowIntent, RowEvent} {
+		if seq, ok := strings.CutPrefix(row, string(known)); ok && failed == nil {
+			m.Row = known
+			m.Seq, failed = strconv.ParseInt(seq, 10, 64)
+		}
 	}
 	if failed != nil || m.Seq < 1 || m.cursor() != text {
 		return RecordMark{}, &Invalid{Field: "cursor", Value: clip(text), Why: "is none that a page before has given"}
@@ -174,6 +186,9 @@ func readCursor(text string) (RecordMark, error) {
 
 // entryOf makes an entry of a record by the table's row for its kind.
 func entryOf(r Record) (AuditEntry, error) {
+	if r.Decision != nil {
+		return decisionEntry(*r.Decision)
+	}
 	for _, row := range audited {
 		switch {
 		case row.entry == "":

@@ -27,7 +27,7 @@ type told struct {
 }
 
 // audited is which rows of the journal are entries of the audit trail: every
-// kind of intent and of event stands here once.
+// kind of intent and of event stands here once. What bots decide is told by decisions.
 var audited = []auditRow{
 	{intent: true, kind: kindPromote, entry: "promotion", tell: tellMove},
 	{intent: true, kind: kindRollback, entry: "rollback", tell: tellMove},
@@ -65,6 +65,7 @@ var audited = []auditRow{
 	{kind: EventBuildPassed, why: "a build is the workflow engine's, and its evidence is kept by run"},
 	{kind: EventBuildFailed, why: "a build is the workflow engine's, and its evidence is kept by run"},
 	{kind: EventPullOpened, why: "what is done on the git server is on its own record; what was asked for here is an intent"},
+	{kind: EventPullUpdated, why: "what is done on the git server is on its own record; what was asked for here is an intent"},
 	{kind: EventPullMerged, why: "what is done on the git server is on its own record; what was asked for here is an intent"},
 	{kind: EventPullClosed, why: "what is done on the git server is on its own record; what was asked for here is an intent"},
 }

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,16 +59,30 @@ func TestEveryKindOfRowIsAnEntryOrSaysWhyNot(t *testing.T) {
 		assert.Equal(t, 1, seen["intent "+kind], "%s stands in the table once", name)
 	}
 	assert.Len(t, audited, len(events)+len(intents), "nothing else does")
+	decided := constants(t, "decision.go", "Decision")
+	for _, row := range decisions {
+		assert.Contains(t, decided, row.kind)
+		delete(decided, row.kind)
+	}
+	assert.Empty(t, decided, "every kind of decision is told, each once")
+	kinds := AuditKinds()
+	assert.Len(t, slices.Compact(slices.Clone(kinds)), len(kinds))
+	for _, row := range decisions {
+		for _, other := range audited {
+			assert.NotEqual(t, row.kind, other.entry, "a decision is told apart from what came of it")
+			assert.NotEqual(t, row.kind, other.kind, "nor is it one that an index has under the same name")
+		}
+	}
 }
 
 func TestACursorNamesARecordAndNothingElseIsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := RecordMark{At: minute(0).Add(1), Seq: rapid.Int64Min(1).Draw(t, "seq"), Intent: rapid.Bool().Draw(t, "intent")}
+		m := RecordMark{At: minute(0).Add(1), Seq: rapid.Int64Min(1).Draw(t, "seq"), Row: rapid.SampledFrom([]Row{RowDecision, RowIntent, RowEvent}).Draw(t, "row")}
 		back, err := readCursor(m.cursor())
 		require.NoError(t, err)
 		require.Equal(t, m, back)
 	})
-	for _, text := range []string{"x", "-", "7", "7-", "7-e", "7-e0", "7-e-1", "7-x1", "7-i1 ", "07-e1", "7-e01", "7-e1-2", "99999999999999999999-e1", "7-e99999999999999999999", "7-é1"} {
+	for _, text := range []string{"x", "-", "7", "7-", "7-e", "7-e0", "7-e-1", "7-x1", "7-d0", "7-de1", "7-i1 ", "07-e1", "7-e01", "7-e1-2", "99999999999999999999-e1", "7-e99999999999999999999", "7-é1"} {
 		_, err := readCursor(text)
 		var invalid *Invalid
 		require.ErrorAs(t, err, &invalid, text)
@@ -98,10 +113,13 @@ func TestAnAuditQueryIsCheckedAndAsksForTheTablesKinds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, refusals.Intents)
 	assert.Equal(t, []string{EventPromoteRefuse, EventRollbackRefuse}, refusals.Events)
+	denied, err := AuditQuery{Kind: DecisionDenied}.records()
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{nil, nil, {DecisionDenied}}, [][]string{denied.Intents, denied.Events, denied.Decisions})
 	for _, kind := range AuditKinds() {
 		one, err := AuditQuery{Kind: kind}.records()
 		require.NoError(t, err)
-		assert.NotEmpty(t, append(one.Intents, one.Events...), kind)
+		assert.NotEmpty(t, slices.Concat(one.Intents, one.Events, one.Decisions), kind)
 	}
 }
 
@@ -182,6 +200,50 @@ func TestEachRowIsToldInASentence(t *testing.T) {
 	e, err = entryOf(anEvent(t, EventRemoved, ProjectEvent{}))
 	require.NoError(t, err)
 	assert.Equal(t, "4k2j", e.Intent)
+}
+
+func TestEachDecisionIsToldWithWhatWasAskedAndWhy(t *testing.T) {
+	promote := Decision{Key: "zulip:31/x", At: minute(1), Bot: "platform", Verb: "promote", Text: "promote shop\n @all", ChatID: "zulip:9", Persona: "sre",
+		Actions: []string{"component:promote", "component:force"}, Link: "http://chat/31", Project: "shop"}
+	word := promote
+	word.Verb, word.Text, word.Question, word.About = "confirm", "confirm abcdef", "zulip:30/question/1", "undo shop"
+	press := word
+	press.Text = ""
+	for _, c := range []struct {
+		kind string
+		d    Decision
+		want string
+	}{
+		{DecisionAllowed, promote, "done sre: Asked of platform: promote shop @all. Allowed: component:promote, component:force."},
+		{DecisionAllowed, with(promote, func(d *Decision) { d.Via = "release" }), "done sre: Asked of platform by its command release: promote shop @all. Allowed: component:promote, component:force."},
+		{DecisionDenied, with(promote, func(d *Decision) { d.Lacking = "component:force" }), "refused sre: Asked of platform: promote shop @all. Denied, since sre is not granted component:force."},
+		{DecisionDenied, promote, "refused sre: Asked of platform: promote shop @all. Denied, since nobody is granted it."},
+		{DecisionUnknown, Decision{Bot: "platform", Text: "status", ChatID: "zulip:66"}, "refused zulip:66: Asked of platform: status. Refused, since nobody knows who zulip:66 is."},
+		{DecisionStale, promote, "refused sre: Asked of platform: promote shop @all. Not run, since it was heard too late."},
+		{DecisionLimited, Decision{ChatID: "zulip:66"}, "refused zulip:66: Not looked at, since zulip:66 asked too fast."},
+		{DecisionAsked, promote, "waits sre: Asked of platform: promote shop @all. Put before somebody to confirm."},
+		{DecisionConfirmed, word, "done sre: Asked of platform: confirm abcdef. Confirmed: undo shop."},
+		{DecisionConfirmed, press, "done sre: Asked of platform: confirm. Confirmed: undo shop."},
+		{DecisionCancelled, word, "done sre: Asked of platform: confirm abcdef. Called off: undo shop."},
+		{DecisionChanged, word, "refused sre: Asked of platform: confirm abcdef. Confirmed, and no longer what was shown: undo shop."},
+		{DecisionRefused, with(word, func(d *Decision) { d.Why = "another asked" }), "refused sre: Asked of platform: confirm abcdef. A word that does not count, since another asked: undo shop."},
+	} {
+		c.d.Kind = c.kind
+		e, err := entryOf(Record{Seq: 1, At: c.d.At, Decision: &c.d})
+		require.NoError(t, err)
+		assert.Equal(t, c.want, e.Result+" "+e.Who+": "+e.Outcome, c.kind)
+		assert.Equal(t, AuditEntry{Ref: "decision/" + c.d.Key, At: c.d.At, Who: e.Who, Link: c.d.Link, Project: c.d.Project, Kind: c.kind, Result: e.Result, Outcome: e.Outcome}, e)
+	}
+	e, err := entryOf(Record{Decision: &Decision{Kind: DecisionDenied, Project: "General @all"}})
+	require.NoError(t, err)
+	assert.Empty(t, e.Project, "what cannot be a project's name is told as none")
+	_, err = entryOf(Record{Decision: &Decision{Kind: "gossip"}})
+	require.ErrorContains(t, err, "no kind that was asked for")
+}
+
+func with(d Decision, change func(*Decision)) Decision {
+	change(&d)
+	return d
 }
 
 func anIntent(t *testing.T, kind string, plan, outcome any) Record {

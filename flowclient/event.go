@@ -29,9 +29,10 @@ const (
 	EventScaffolded = "project.scaffolded"
 	EventRemoved    = "project.removed"
 
-	EventPullOpened = "pull.opened" // opened or reopened
-	EventPullMerged = "pull.merged"
-	EventPullClosed = "pull.closed" // without being merged
+	EventPullOpened  = "pull.opened"  // opened or reopened
+	EventPullUpdated = "pull.updated" // an open one has another head, or another title
+	EventPullMerged  = "pull.merged"
+	EventPullClosed  = "pull.closed" // without being merged
 
 	EventReviewQueued    = "review.queued"    // no place is free
 	EventReviewCreated   = "review.created"   // answers for the first time
@@ -120,7 +121,7 @@ type ProjectEvent struct {
 	Commit     Commit     `json:"commit,omitzero"`
 }
 
-// PullEvent is the body of pull.opened, pull.merged and pull.closed.
+// PullEvent is the body of pull.opened, pull.updated, pull.merged and pull.closed.
 type PullEvent struct {
 	Pull Pull `json:"pull"`
 }

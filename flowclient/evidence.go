@@ -25,7 +25,7 @@ type History interface {
 	// Happened lists a project's events of the kinds from one instant (included) to another (not
 	// included), in the order in which they happened, at most limit.
 	Happened(ctx context.Context, project string, kinds []string, from, to time.Time, limit int) ([]Event, error)
-	// Records lists intents and events, newest first. Rows are only ever added, and an intent gets its outcome once.
+	// Records lists intents, events and decisions, newest first. Rows are only ever added, and an intent gets its outcome once.
 	Records(ctx context.Context, q RecordQuery) ([]Record, error)
 }
 

@@ -38,6 +38,7 @@ type PullRecord struct {
 
 	Pull   string    `json:"pull,omitempty"`   // open, merged, closed; "" before the first look
 	Opened int       `json:"opened,omitempty"` // how often it was found to have been opened
+	Edits  int       `json:"edits,omitempty"`  // how often it was found open with another head or title
 	Head   string    `json:"head,omitempty"`
 	Title  string    `json:"title,omitempty"`
 	Labels []string  `json:"labels,omitempty"`

@@ -134,23 +134,30 @@ func (f reviewFacts) notePull() (PullRecord, []Event, error) {
 		}
 	}
 	r.Project = cmp.Or(f.Home, r.Project)
-	was := r.Pull
+	was, edited := r.Pull, p.Head != r.Head || p.Title != r.Title
 	r.Pull, r.Head, r.Title, r.Labels = state, p.Head, p.Title, labels
-	if was == state {
+	switch {
+	case was == state && (state != pullOpen || !edited):
 		return r, nil, nil
-	}
-	if state == pullOpen {
+	case was == state:
+		r.Edits++
+	case state == pullOpen:
 		r.Opened++
 	}
 	if f.Gone || r.Project == "" || was == pullMerged {
 		return r, nil, nil
 	}
-	kind := map[string]string{pullOpen: EventPullOpened, pullMerged: EventPullMerged, pullClosed: EventPullClosed}[state]
+	key, kind := fmt.Sprintf("pull/%d/%s/%d", r.ID, state, r.Opened), pullEvents[state]
+	if was == state {
+		key, kind = fmt.Sprintf("%s/updated/%d", key, r.Edits), EventPullUpdated
+	}
 	walkthrough := f.Projects[r.Project].Metadata.Labels[LabelWalkthrough] == "true"
-	e, err := event(fmt.Sprintf("pull/%d/%s/%d", r.ID, state, r.Opened), kind,
-		Event{At: f.Now, Project: r.Project, Walkthrough: walkthrough}, PullEvent{Pull: p})
+	e, err := event(key, kind, Event{At: f.Now, Project: r.Project, Walkthrough: walkthrough}, PullEvent{Pull: p})
 	return r, []Event{e}, err
 }
+
+// pullEvents are the kinds of events of a pull request that has come to a state.
+var pullEvents = map[string]string{pullOpen: EventPullOpened, pullMerged: EventPullMerged, pullClosed: EventPullClosed}
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {

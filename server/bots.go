@@ -115,7 +115,7 @@ func (r *rooms) newBot(p *Platform, name string, transport bots.Transport, known
 	runtime, err := bots.New(bots.Config{
 		Bot: name, Transport: transport, Commands: tracedCommands{known, r.telemetry.provider("bots").Tracer("commands")}, Inbox: r.store, Outbox: r.store,
 		Directory: r.people, Policy: grants, Project: projectOfStream,
-		Confirm: p.cfg.Confirm, Questions: r.store, Auditor: decisions{r.store}, Rate: p.cfg.rate(), Observe: r.telemetry.commands.observe,
+		Confirm: p.cfg.Confirm, Questions: r.store, Auditor: Decisions(r.store), Rate: p.cfg.rate(), Observe: r.telemetry.commands.observe,
 		Marks: marks,
 		Now:   p.cfg.Now, Log: p.log.With("part", "bots"),
 	})

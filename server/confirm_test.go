@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"platform.dev/platform/bots"
-	"platform.dev/platform/flowclient/store"
+	"platform.dev/platform/flowclient"
 )
 
 var codeUnder = regexp.MustCompile("`@platform confirm ([a-z2-7]{6})`")
@@ -62,13 +63,17 @@ func TestWhatThePolicyNamesIsConfirmedInTheChat(t *testing.T) {
 	p.eventually(20*time.Second, "the outcome", func() bool { return p.outcome(asked, time.Second) == bots.ReactionDone })
 	assert.Zero(t, frozen())
 
-	decided, err := p.Decisions(t.Context(), store.DecisionQuery{})
+	decided, err := p.elsewhere(&http.Transport{}).Audit(t.Context(), flowclient.AuditQuery{})
 	require.NoError(t, err)
 	var trail []string
-	for _, d := range decided {
-		trail = append([]string{d.Kind + " " + d.Persona}, trail...)
-		assert.True(t, strings.HasPrefix(d.Link, p.ports.URL("chat")+"/#narrow/channel/"), d.Link)
+	for _, e := range decided.Entries {
+		if strings.HasPrefix(e.Ref, "decision/") {
+			trail = append([]string{e.Kind + " " + e.Who}, trail...)
+		}
+		assert.True(t, strings.HasPrefix(e.Link, p.ports.URL("chat")+"/#narrow/channel/"), "%s: the permalink of what was said: %q", e.Ref, e.Link)
 	}
+	newest := decided.Entries[slices.IndexFunc(decided.Entries, func(e flowclient.AuditEntry) bool { return e.Kind == "confirmed" })]
+	assert.Equal(t, "Asked of platform: confirm "+code[1]+". Confirmed: thaw 1.", newest.Outcome)
 	assert.Equal(t, []string{
 		"allowed sre", "asked sre", "denied developer", "confirmed sre",
 		"allowed sre", "asked sre", "refused sre", "confirmed admin",

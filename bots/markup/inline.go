@@ -141,14 +141,16 @@ func touches(before, after string) bool {
 	return before != "" && after != "" && strings.IndexByte(marksBefore, before[len(before)-1]) >= 0 && strings.IndexByte(marksAfter, after[0]) >= 0
 }
 
-// words renders a text: each run of words that would format becomes one code span.
+// words renders a text: each run of words that would format becomes one code
+// span, without the punctuation around it.
 func (w *writer) words(text string) []string {
 	text = visible(text)
 	var out, coded []string
-	lead := "" // the space before the run of coded words
-	flush := func() {
+	lead := "" // the space before the run of coded words, and what opens it
+	flush := func(end string) {
 		if len(coded) > 0 {
 			out = append(out, w.coded(strings.Join(coded, " "), lead)...)
+			out[len(out)-1] += end
 			coded = nil
 		}
 	}
@@ -163,13 +165,19 @@ func (w *writer) words(text string) []string {
 		if word == "" { // several spaces are one
 			continue
 		}
-		if forms(word) || (first && begins.MatchString(word)) {
-			if len(coded) == 0 {
-				lead = space
+		if codes(word, first) {
+			open, core, end := bare(word, first)
+			if open != "" {
+				flush("")
 			}
-			coded = append(coded, word)
+			if len(coded) == 0 {
+				lead = space + open
+			}
+			if coded = append(coded, core); end != "" {
+				flush(end)
+			}
 		} else {
-			flush()
+			flush("")
 			if len(word) <= 400 { // and so of no more code points
 				out = append(out, space+w.plain(word))
 			} else {
@@ -183,11 +191,32 @@ func (w *writer) words(text string) []string {
 		}
 		first = false
 	}
-	flush()
+	flush("")
 	if strings.HasSuffix(text, " ") {
 		out = append(out, " ")
 	}
 	return out
+}
+
+// codes tells whether a word is shown in a code span; first, that a line begins with it.
+func codes(word string, first bool) bool { return forms(word) || (first && begins.MatchString(word)) }
+
+// bare takes from such a word a bracket that opens before it and the punctuation
+// that ends it, where what is left is shown in a code span all the same.
+func bare(word string, first bool) (open, core, end string) {
+	core = word
+	if rest, bracket := strings.CutPrefix(core, "("); bracket && codes(rest, first) {
+		open, core = "(", rest
+	}
+	for {
+		last := len(core) - 1
+		mark := core[last:]
+		closes := mark == ")" && strings.Count(core, ")") > strings.Count(core, "(")
+		if !closes && !strings.Contains(".,;:!?", mark) || !codes(core[:last], first) {
+			return open, core, end
+		}
+		core, end = core[:last], mark+end
+	}
 }
 
 // coded renders a text as code spans, each after the space that stood before it; the first after lead.

@@ -22,13 +22,25 @@ func Ago(age time.Duration) string {
 	return fmt.Sprintf("%d days ago", int(age.Hours()/24))
 }
 
-// In says how far ahead something is, in its two largest units: "in 2 d 15 h",
-// "in 40 s". What is due is "now".
+// In says how far ahead something is, in its two largest units and rounded up:
+// "in 2 d 15 h", "in 40 s". So whoever waits for as long has not come too early,
+// and what is left never grows as time passes, whoever tells of it: it is the
+// rounding of window.SpanUp. What is due is "now".
 func In(ahead time.Duration) string {
 	units := [...]struct {
 		length time.Duration
 		name   string
 	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}}
+	if ahead > 0 {
+		fine := time.Second
+		for i, unit := range units[:len(units)-1] {
+			if ahead >= unit.length {
+				fine = units[i+1].length
+				break
+			}
+		}
+		ahead += (fine - ahead%fine) % fine
+	}
 	for i, unit := range units {
 		n := ahead / unit.length
 		if n <= 0 {

@@ -36,9 +36,9 @@ func TestADurationIsSaidAsPreciselyAsPeopleRead(t *testing.T) {
 
 func TestWhatIsAheadIsSaidInTwoUnits(t *testing.T) {
 	for ahead, want := range map[time.Duration]string{
-		-time.Hour: "now", 0: "now", time.Second - 1: "now", 40 * time.Second: "in 40 s",
-		310 * time.Second: "in 5 min 10 s", time.Hour: "in 1 h", 63*time.Hour + 59*time.Minute: "in 2 d 15 h",
-		24*time.Hour + 59*time.Minute: "in 1 d", 400 * 24 * time.Hour: "in 400 d",
+		-time.Hour: "now", 0: "now", 1: "in 1 s", time.Second - 1: "in 1 s", 40 * time.Second: "in 40 s", time.Minute - 1: "in 1 min",
+		310 * time.Second: "in 5 min 10 s", time.Hour: "in 1 h", 63*time.Hour - time.Second: "in 2 d 15 h",
+		73*time.Minute + time.Second: "in 1 h 14 min", 24*time.Hour + 59*time.Minute: "in 1 d 1 h", 24*time.Hour - 1: "in 1 d", 400 * 24 * time.Hour: "in 400 d",
 	} {
 		assert.Equal(t, want, markup.In(ahead), ahead)
 	}

@@ -96,38 +96,6 @@ func TestATurnIsOverWhenAllOfItIsDone(t *testing.T) {
 	assert.Equal(t, now, oldest, "what failed is never done with")
 }
 
-// turns is a channel as Slack counts it.
-func TestTurnsInAChannelAreNeverCloserThanItsPace(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		every := time.Duration(rapid.IntRange(1, 2000).Draw(t, "every")) * time.Millisecond
-		p := newPace(every)
-		now := time.Unix(1_700_000_000, 0)
-		var last time.Time
-		for range rapid.IntRange(1, 50).Draw(t, "calls") {
-			now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause")) * time.Millisecond)
-			if rapid.IntRange(0, 9).Draw(t, "limited") == 0 {
-				p.hold("C1", now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(t, "silence"))*time.Millisecond))
-			}
-			turn, err := p.take("C1", now)
-			var limited *LimitedError
-			if errors.As(err, &limited) {
-				if limited.After <= 0 {
-					t.Fatalf("put off for %s", limited.After)
-				}
-				continue
-			}
-			if turn > every {
-				t.Fatalf("a turn %s off is waited for, at one every %s", turn, every)
-			}
-			at := now.Add(max(turn, 0))
-			if !last.IsZero() && at.Sub(last) < every {
-				t.Fatalf("two turns %s apart, at one every %s", at.Sub(last), every)
-			}
-			last = at
-		}
-	})
-}
-
 func TestIDsOfMessagesAreReadAsTheyAreWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		channel := rapid.StringMatching(`[CGD][A-Z0-9]{2,12}`).Draw(t, "channel")

@@ -29,8 +29,9 @@ type sink func(context.Context, bots.Heard) error
 
 // state counts event streams.
 type state struct {
-	open  atomic.Int64
-	again atomic.Int64
+	open   atomic.Int64
+	again  atomic.Int64
+	outage outage
 }
 
 // listener is one run of a transport.
@@ -97,7 +98,7 @@ func (t *Transport) introduce(ctx context.Context) (me self, err error) {
 			return self{}, end
 		}
 		pause := backoff(tries, err)
-		t.cfg.Log.Info("Slack does not answer; trying again", "why", err, "pause", pause)
+		t.unanswered(err, "pause", pause)
 		sleep(ctx, pause)
 	}
 	return self{}, nil
@@ -165,7 +166,7 @@ func (l *listener) open(ctx context.Context, tries *int) (*socket, error) {
 		if end, ok := fatal(l.cfg.Name, err); ok {
 			return nil, end
 		}
-		l.cfg.Log.Info("no event stream from Slack; trying again", "why", err, "attempt", *tries+1)
+		l.unanswered(err, "attempt", *tries+1)
 		var limited *LimitedError
 		if errors.As(err, &limited) {
 			sleep(ctx, limited.After)
@@ -176,7 +177,7 @@ func (l *listener) open(ctx context.Context, tries *int) (*socket, error) {
 
 // follow starts reading and writing a stream.
 func (l *listener) follow(ctx context.Context, s *socket) {
-	s.opened = func() { l.state.open.Add(1); l.ears.open() }
+	s.opened = func() { l.state.open.Add(1); l.ears.open(); l.answers() }
 	l.group.Go(func() {
 		s.reads(func(f *frame) { l.sort(ctx, s, f) }, func(what string, err error) { l.cfg.Log.Warn(what, "why", err) })
 		if s.isOpen() {

@@ -149,17 +149,16 @@ func (t *Transport) post(ctx context.Context, to spot, place commands.Place, par
 		form.Set("thread_ts", to.thread)
 	}
 	for joined := false; ; {
-		if err := t.pace.wait(ctx, to.channel, t.cfg.Now()); err != nil {
+		done, err := t.pace.take(ctx, to.channel)
+		if err != nil {
 			return "", err
 		}
 		var posted posting
-		err := t.call(ctx, methodPost, form, &posted)
-		var limited *LimitedError
+		err = t.call(ctx, methodPost, form, &posted)
+		done(err)
 		switch {
 		case err == nil:
 			return posted.TS, nil
-		case errors.As(err, &limited):
-			t.pace.hold(to.channel, t.cfg.Now().Add(limited.After))
 		case is(err, notInChannel) && !joined:
 			if err := t.join(ctx, to.channel); err != nil {
 				return "", err

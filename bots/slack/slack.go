@@ -142,7 +142,7 @@ func New(cfg Config) (*Transport, error) {
 	w := newWeb(cfg)
 	address := strings.TrimRight(cmp.Or(cfg.Tokens.API, slack.APIURL), "/") + "/"
 	return &Transport{
-		cfg: cfg, address: address, web: w, pace: newPace(cfg.Pace), asking: make(chan struct{}, asking),
+		cfg: cfg, address: address, web: w, pace: newPace(cfg.Pace, cfg.Now), asking: make(chan struct{}, asking),
 		dialer: &websocket.Dialer{
 			Proxy: proxy(cfg), NetDialContext: cfg.Dial, HandshakeTimeout: requestTimeout, ReadBufferSize: 16 << 10, WriteBufferSize: 1 << 10,
 		},

@@ -15,8 +15,8 @@ type auditCmd struct {
 	remoteFlags
 	Project   string `help:"Only what was about this project." placeholder:"PROJECT"`
 	Component string `help:"Only what was about this component." placeholder:"COMPONENT"`
-	Who       string `help:"Only what this person asked for; auto is the automatic pass." placeholder:"NAME"`
-	Kind      string `help:"Only one kind, such as promotion, refusal, lock or commit." placeholder:"KIND"`
+	Who       string `help:"Only what this person asked for, or the chat's account of somebody unknown; auto is the automatic pass." placeholder:"NAME"`
+	Kind      string `help:"Only one kind: allowed, asked, automatic, cancelled, changed, commit, confirmed, denied, external, freeze, limited, lock, merge, promotion, pull, refusal, refused, removal, review, rollback, scaffold, stale, sync, teardown, unfreeze, unknown or unlock." placeholder:"KIND"`
 	Limit     int    `help:"How many at most: 1 to 500." default:"50" placeholder:"N"`
 	Cursor    string `help:"Go on behind the page that told this cursor." placeholder:"CURSOR"`
 }

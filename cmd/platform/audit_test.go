@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,14 @@ import (
 	"platform.dev/platform/fixtures/goldenfile"
 	"platform.dev/platform/flowclient"
 )
+
+func TestTheHelpOfAuditListsEveryKind(t *testing.T) {
+	kind, ok := reflect.TypeFor[auditCmd]().FieldByName("Kind")
+	require.True(t, ok)
+	kinds := flowclient.AuditKinds()
+	last := len(kinds) - 1
+	require.Equal(t, "Only one kind: "+strings.Join(kinds[:last], ", ")+" or "+kinds[last]+".", kind.Tag.Get("help"))
+}
 
 func TestTheRecordIsTold(t *testing.T) {
 	nothing := flowclient.Dora(nil, noon.AddDate(0, 0, -30), noon)
@@ -39,6 +49,7 @@ func TestTheRecordIsTold(t *testing.T) {
 			printAudit(w, flowclient.AuditPage{Next: "L2F1ZGl0", Entries: []flowclient.AuditEntry{
 				{At: noon, Who: "Sam SRE", Link: "http://127.0.0.1:9991/#narrow/near/31", Project: "shop", Component: "shop-web", Kind: "lock", Result: "done", Outcome: "Locked shop-web 1a2b3c4 in every environment: breaks the\ncart\x1b[31m."},
 				{At: *before(time.Hour), Kind: "review", Result: "waits", Project: "shop", Outcome: "The review environment pr-7 of platform/shop#7 at 9f8e7d6 waits for a place."},
+				{At: *before(2 * time.Hour), Who: "zulip:66", Link: "http://127.0.0.1:9991/#narrow/near/30", Kind: "unknown", Result: "refused", Outcome: "Asked of platform: promote shop @all. Refused, since nobody knows who zulip:66 is."},
 			}}, noon)
 		},
 		"audit-of-nothing": func(w io.Writer) { printAudit(w, flowclient.AuditPage{}, noon) },

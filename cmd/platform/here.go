@@ -69,7 +69,8 @@ func (c *chatCmd) openDesk(ctx context.Context, t terminal) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := deskCommands(client)
+	d := &desk{wait: c.Wait, at: commands.Place{Direct: c.As}}
+	known, err := deskCommands(client, d)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (c *chatCmd) openDesk(ctx context.Context, t terminal) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{who: chat.Person{ID: c.As, Name: cmp.Or(person.Name, c.As)}, wait: c.Wait, at: commands.Place{Direct: c.As}}
+	d.who = chat.Person{ID: c.As, Name: cmp.Or(person.Name, c.As)}
 	if stream := strings.TrimPrefix(c.Stream, "#"); stream != "" {
 		d.at = commands.Place{Stream: stream, Topic: cmp.Or(c.Topic, "chat")}
 	}
@@ -98,10 +99,11 @@ func (c *chatCmd) openDesk(ctx context.Context, t terminal) (*desk, error) {
 	})
 }
 
-// deskCommands are the bot's commands, over a controller at its address.
-func deskCommands(client *remote.Client) (*commands.Registry, error) {
+// deskCommands are the bot's commands, over a controller at its address, with
+// the trail of the desk beside the controller's.
+func deskCommands(client *remote.Client, d *desk) (*commands.Registry, error) {
 	all, err := platform.New(platform.Deps{
-		Reader: client, Promoter: client, Locker: client, Freezer: client, Witness: client, Reviewer: client, Differ: client, Measurer: client, Auditor: client, Now: time.Now,
+		Reader: client, Promoter: client, Locker: client, Freezer: client, Witness: client, Reviewer: client, Differ: client, Measurer: client, Auditor: trails{client, d}, Now: time.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -120,12 +122,12 @@ func (d *desk) open(ctx context.Context, dir string, cfg bots.Config) (err error
 	if d.store, err = store.Open(ctx, filepath.Join(dir, "bot.db"), nil); err != nil {
 		return errors.Join(err, d.transcript.Close())
 	}
-	cfg.Inbox, cfg.Outbox, cfg.Questions = d.store, d.store, d.store
+	cfg.Inbox, cfg.Outbox, cfg.Questions, cfg.Auditor = d.store, d.store, d.store, server.Decisions(d.store)
 	if cfg.Transport, err = chat.New(chat.Config{Name: cfg.Bot, Transcript: d.transcript, Screen: d.screen}); err == nil {
 		d.runtime, err = bots.New(cfg)
 	}
 	if err == nil { // at each start, since no conversation lasts for long
-		err = d.store.Compact(ctx, time.Now(), store.Keep{Messages: keptHere}, func(string, int64) {})
+		err = d.store.Compact(ctx, time.Now(), store.Keep{Messages: keptHere, History: decidedHere}, func(string, int64) {})
 	}
 	if err != nil {
 		return errors.Join(err, d.store.Close(), d.transcript.Close())
@@ -135,6 +137,9 @@ func (d *desk) open(ctx context.Context, dir string, cfg bots.Config) (err error
 
 // keptHere is how long what was answered is remembered, to be known when it is told again.
 const keptHere = 30 * 24 * time.Hour
+
+// decidedHere is how long what was decided is kept, as long as a platform keeps it.
+const decidedHere = 500 * 24 * time.Hour
 
 // newScreen is where a conversation is shown.
 func newScreen(t terminal) *chat.Screen {

@@ -18,8 +18,8 @@ type auditor interface {
 type auditArgs struct {
 	Project   string `arg:"" optional:"" help:"The project; in its own stream it may be left out, elsewhere it is all of them."`
 	Component string `help:"Only what was about this component." placeholder:"component"`
-	Who       string `help:"Only what this person asked for; auto is the automatic pass." placeholder:"name"`
-	Kind      string `help:"Only one kind, such as promotion, refusal, lock or commit." placeholder:"kind"`
+	Who       string `help:"Only what this person asked for, or the chat's account of somebody unknown; auto is the automatic pass." placeholder:"name"`
+	Kind      string `help:"Only one kind: allowed, asked, automatic, cancelled, changed, commit, confirmed, denied, external, freeze, limited, lock, merge, promotion, pull, refusal, refused, removal, review, rollback, scaffold, stale, sync, teardown, unfreeze, unknown or unlock." placeholder:"kind"`
 	Last      int    `default:"10" help:"How many: 1 to 50." placeholder:"number"`
 }
 
@@ -34,7 +34,7 @@ func audit(a auditor, now func() time.Time) commands.Command {
 	return commands.Typed(commands.Command{
 		Bot: Bot, Verb: "audit", Effect: commands.Read,
 		Summary:  "list who decided what and what came of it, newest first",
-		Examples: []string{"audit shop", "audit shop --who sre", "audit --kind refusal --last 20"},
+		Examples: []string{"audit shop", "audit shop --who sre", "audit --kind refusal --last 20", "audit shop --kind denied"},
 	}, func(ctx context.Context, req commands.Request, args *auditArgs, reply commands.Reply) error {
 		if args.Last < 1 || args.Last > maxEntries {
 			return flowclient.Refuse("The option --last must be 1 to %d.", maxEntries)

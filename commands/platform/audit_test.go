@@ -2,6 +2,9 @@ package platform_test
 
 import (
 	"context"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/commands"
 	"platform.dev/platform/commands/commandstest"
+	"platform.dev/platform/commands/platform"
 	"platform.dev/platform/flowclient"
 )
 
@@ -49,6 +53,18 @@ func TestAuditAsksForWhatThePersonNames(t *testing.T) {
 		assert.Contains(t, markup.Plain(rec.Answer()), "1 h ago: lock", c.text)
 		assert.Contains(t, markup.Plain(rec.Answer()), "by sre. Locked it.", c.text)
 	}
+}
+
+func TestTheHelpOfAuditListsEveryKind(t *testing.T) {
+	f := newFlow()
+	all, err := platform.New(platform.Deps{Reader: f, Promoter: f, Locker: f, Freezer: f, Witness: f, Reviewer: f, Differ: f, Measurer: f, Auditor: f, Now: clock})
+	require.NoError(t, err)
+	i := slices.IndexFunc(all, func(c commands.Command) bool { return c.Verb == "audit" })
+	kind, ok := reflect.TypeOf(all[i].Args()).Elem().FieldByName("Kind")
+	require.True(t, ok)
+	kinds := flowclient.AuditKinds()
+	last := len(kinds) - 1
+	assert.Equal(t, "Only one kind: "+strings.Join(kinds[:last], ", ")+" or "+kinds[last]+".", kind.Tag.Get("help"))
 }
 
 func TestDoraMeasuresTheProjectThatIsMeant(t *testing.T) {

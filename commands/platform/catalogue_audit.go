@@ -34,11 +34,16 @@ func (s sample) audited() flowclient.AuditPage {
 	}
 	byItself := entry(26*time.Hour, "review", flowclient.AuditDone, "", "The review environment pr-7 of platform/shop#7 at 9f8e7d6 was made.")
 	byItself.Link = ""
+	unknown := entry(3*time.Hour, "unknown", flowclient.AuditRefused, "zulip:66", "Asked of platform: promote shop @everyone *now*. Refused, since nobody knows who zulip:66 is.")
+	unknown.Project, unknown.Component = "", ""
 	return flowclient.AuditPage{Next: "more", Entries: []flowclient.AuditEntry{
 		entry(2*time.Second, "promotion", flowclient.AuditOpen, "developer", "It was begun and has not ended yet; the next pass goes on with it."),
 		entry(4*time.Minute, "promotion", flowclient.AuditDone, "auto", "shop-web: production runs 9f8e7d6 now; it ran 1a2b3c4 before."),
 		entry(12*time.Minute, "lock", flowclient.AuditDone, "sre", "Locked shop-web 1a2b3c4 in production: breaks the checkout *badly* @everyone."),
 		entry(3*time.Hour, "refusal", flowclient.AuditRefused, "Dev *Developer*", "shop-web 1a2b3c4 is locked in production by sre since Fri 20 Nov 14:48 UTC: breaks the checkout. Clear the lock on shop-web 1a2b3c4 to go on."),
+		entry(3*time.Hour, "confirmed", flowclient.AuditDone, "sre", "Asked of platform: confirm k2mxq7. Confirmed: undo shop."),
+		entry(3*time.Hour, "denied", flowclient.AuditRefused, "sre", "Asked of platform: promote shop. Denied, since sre is not granted component:promote."),
+		unknown,
 		entry(5*time.Hour, "commit", flowclient.AuditDone, "developer", "Pushed 9f8e7d6 to main of shop: "+strings.Repeat("very ", 70)+"long."),
 		byItself,
 	}}

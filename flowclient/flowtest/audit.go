@@ -13,11 +13,13 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// aTrail records intents and events, two of each minute, and gives their keys,
+// aTrail records decisions, intents and events, three of each minute, and gives their keys,
 // newest first.
 func aTrail(t *testing.T, m Memory, minutes int) (keys []string) {
 	for i := range minutes {
 		at := noon.Add(time.Duration(i) * time.Minute)
+		d := flowclient.Decision{Key: fmt.Sprint("decision/", i), Kind: flowclient.DecisionAllowed, At: at}
+		require.NoError(t, m.Decided(t.Context(), d))
 		in := intent(fmt.Sprint("intent/", i))
 		in.At = at
 		_, _, err := m.Begin(t.Context(), in)
@@ -25,7 +27,7 @@ func aTrail(t *testing.T, m Memory, minutes int) (keys []string) {
 		e, other := happened(fmt.Sprint("event/", i)), happened(fmt.Sprint("other/", i))
 		e.At, e.Kind, other.At = at, flowclient.EventPromoteRefuse, at
 		require.NoError(t, m.Note(t.Context(), e, other))
-		keys = append(keys, in.Key, e.Key)
+		keys = append(keys, d.Key, in.Key, e.Key)
 	}
 	slices.Reverse(keys)
 	return keys
@@ -34,17 +36,20 @@ func aTrail(t *testing.T, m Memory, minutes int) (keys []string) {
 // keysOf are the origin keys of records.
 func keysOf(records []flowclient.Record) (keys []string) {
 	for _, r := range records {
-		if r.Intent != nil {
+		switch {
+		case r.Intent != nil:
 			keys = append(keys, r.Intent.Key)
-		} else {
+		case r.Event != nil:
 			keys = append(keys, r.Event.Key)
+		default:
+			keys = append(keys, r.Decision.Key)
 		}
 	}
 	return keys
 }
 
-// trail asks for the two kinds of rows that aTrail records.
-var trail = flowclient.RecordQuery{Intents: []string{"promote"}, Events: []string{flowclient.EventPromoteRefuse}, Limit: 100}
+// trail asks for the kinds of rows that aTrail records.
+var trail = flowclient.RecordQuery{Intents: []string{"promote"}, Events: []string{flowclient.EventPromoteRefuse}, Decisions: []string{flowclient.DecisionAllowed}, Limit: 100}
 
 func recordsPaged(t *testing.T, m Memory, reopen func() Memory) {
 	want := aTrail(t, m, 7)
@@ -60,7 +65,7 @@ func recordsPaged(t *testing.T, m Memory, reopen func() Memory) {
 			require.LessOrEqual(t, len(page), limit)
 			got, q.Before = append(got, keysOf(page)...), page[len(page)-1].Mark()
 		}
-		require.Equal(t, want, got, "pages of %d, newest first; at one instant the event after the intent", limit)
+		require.Equal(t, want, got, "pages of %d, newest first; at one instant the event after the intent, and that after the decision", limit)
 	}
 
 	q := trail
@@ -76,7 +81,7 @@ func recordsPaged(t *testing.T, m Memory, reopen func() Memory) {
 	assert.Equal(t, want[3:], keysOf(rest), "what is recorded meanwhile does not move the next page")
 
 	q = trail
-	q.Intents = nil
+	q.Intents, q.Decisions = nil, nil
 	events, err := m.Records(t.Context(), q)
 	require.NoError(t, err)
 	assert.Len(t, events, 8)
@@ -100,6 +105,12 @@ func recordsNarrowed(t *testing.T, m Memory, _ func() Memory) {
 	begin("one", "developer", `{"project":"shop","component":"shop-web","moves":[{"outcome":{"component":"shop-web"}}]}`)
 	begin("both", "sre", `{"project":"shop","moves":[{"outcome":{"component":"shop-api"}},{"outcome":{"component":"shop-web"}}],"inputs":{"large":1}}`)
 	begin("blog", "sre", `{"project":"blog"}`)
+	decide := func(key, project, persona, chatID string) {
+		d := flowclient.Decision{Key: key, Kind: flowclient.DecisionAllowed, At: noon, Project: project, Persona: persona, ChatID: chatID}
+		require.NoError(t, m.Decided(t.Context(), d))
+	}
+	decide("decided", "shop", "sre", "zulip:9")
+	decide("decided anywhere", "", "", "zulip:66")
 	note("named", "shop", "shop-web", `{"who":"sre"}`)
 	note("judged", "shop", "", `{"origin":{"who":"developer"},"refusal":{"gates":[{"gate":"lock","component":"shop-api"},{"gate":"ready","component":"shop-api"},{"gate":"window"}]}}`)
 	for _, c := range []struct {
@@ -107,16 +118,17 @@ func recordsNarrowed(t *testing.T, m Memory, _ func() Memory) {
 		query flowclient.RecordQuery
 		want  []string
 	}{
-		{"all", flowclient.RecordQuery{}, []string{"judged", "named", "blog", "both", "one"}},
-		{"a project", flowclient.RecordQuery{Project: "shop"}, []string{"judged", "named", "both", "one"}},
+		{"all", flowclient.RecordQuery{}, []string{"judged", "named", "blog", "both", "one", "decided anywhere", "decided"}},
+		{"a project", flowclient.RecordQuery{Project: "shop"}, []string{"judged", "named", "both", "one", "decided"}},
 		{"a component, named or moved", flowclient.RecordQuery{Component: "shop-web"}, []string{"named", "both", "one"}},
 		{"a component, judged", flowclient.RecordQuery{Component: "shop-api"}, []string{"judged", "both"}},
-		{"who asked", flowclient.RecordQuery{Who: "sre"}, []string{"named", "blog", "both"}},
-		{"who asked, of a project", flowclient.RecordQuery{Who: "sre", Project: "shop"}, []string{"named", "both"}},
+		{"who asked", flowclient.RecordQuery{Who: "sre"}, []string{"named", "blog", "both", "decided"}},
+		{"who is known by an account alone", flowclient.RecordQuery{Who: "zulip:66"}, []string{"decided anywhere"}},
+		{"who asked, of a project", flowclient.RecordQuery{Who: "sre", Project: "shop"}, []string{"named", "both", "decided"}},
 		{"everything at once", flowclient.RecordQuery{Who: "developer", Project: "shop", Component: "shop-api"}, []string{"judged"}},
 		{"nobody", flowclient.RecordQuery{Who: "nobody"}, nil},
 	} {
-		c.query.Intents, c.query.Events, c.query.Limit = trail.Intents, trail.Events, 100
+		c.query.Intents, c.query.Events, c.query.Decisions, c.query.Limit = trail.Intents, trail.Events, trail.Decisions, 100
 		records, err := m.Records(t.Context(), c.query)
 		require.NoError(t, err, c.name)
 		assert.Equal(t, c.want, keysOf(records), c.name)
@@ -227,6 +239,31 @@ func auditTold(t *testing.T, s *site) {
 		require.ErrorAs(t, err, &invalid)
 		assert.Equal(t, field, invalid.Field)
 	}
+}
+
+func decisionsTold(t *testing.T, s *site) {
+	s.scaffold(false)
+	s.promoted()
+	keeper, ok := s.Journal.(Decider)
+	require.True(t, ok)
+	decided := func(key, kind, project string) flowclient.AuditEntry {
+		d := flowclient.Decision{Key: key, Kind: kind, At: time.Now().Add(time.Hour), Bot: "platform", Text: "undo " + s.project, ChatID: "zulip:9", Persona: s.project + "-sre",
+			Lacking: "component:undo", Project: project, Link: "http://chat/#32"}
+		for range 2 {
+			require.NoError(t, keeper.Decided(s.ctx(), d))
+		}
+		return flowclient.AuditEntry{Ref: "decision/" + key, At: d.At.UTC().Round(0), Who: d.Persona, Link: d.Link, Project: project, Kind: kind, Result: flowclient.AuditRefused,
+			Outcome: "Asked of platform: undo " + s.project + ". Denied, since " + d.Persona + " is not granted component:undo."}
+	}
+	anywhere := decided(s.project+":1/denied", flowclient.DecisionDenied, "")
+	here := decided(s.project+":2/denied", flowclient.DecisionDenied, s.project)
+	all := s.audited(flowclient.AuditQuery{Project: s.project})
+	require.Len(t, all, 3, "what is about no project is in the trail of all of them alone")
+	assert.Equal(t, here, all[0])
+	assert.Equal(t, []string{"promotion", "scaffold"}, []string{all[1].Kind, all[2].Kind})
+	assert.Equal(t, all[:1], s.audited(flowclient.AuditQuery{Project: s.project, Kind: flowclient.DecisionDenied}))
+	assert.Equal(t, []flowclient.AuditEntry{here, anywhere}, s.audited(flowclient.AuditQuery{Who: s.project + "-sre"}))
+	assert.Empty(t, s.audited(flowclient.AuditQuery{Component: s.component, Kind: flowclient.DecisionDenied}))
 }
 
 func doraMeasured(t *testing.T, s *site) {

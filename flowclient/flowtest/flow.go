@@ -53,6 +53,7 @@ func Flow(t *testing.T, open func(t *testing.T) World) {
 		"bad input names the field and changes nothing":          badInput,
 		"what does not exist is named":                           unknownNames,
 		"what was decided is on the record, newest first":        auditTold,
+		"what bots decided is on the record with the rest":       decisionsTold,
 		"delivery is measured from the record":                   doraMeasured,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package flowtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -24,6 +25,12 @@ type Memory interface {
 	flowclient.History
 	flowclient.Standings
 	flowclient.FreezeStore
+	Decider
+}
+
+// Decider keeps what bots decide, in the audit trail.
+type Decider interface {
+	Decided(ctx context.Context, d flowclient.Decision) error
 }
 
 // Journal is the contract of the controller's memory. open gives an empty one

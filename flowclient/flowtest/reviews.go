@@ -196,6 +196,9 @@ func reviewLives(t *testing.T, s *pullSite) {
 	s.stands(p.Number, flowclient.ReviewPresent, c.SHA)
 	s.comment(p.Number, "shows "+c.SHA[:7])
 	s.happens(flowclient.EventReviewUpdated, 1)
+	var moved flowclient.PullEvent
+	require.NoError(t, json.Unmarshal(s.happens(flowclient.EventPullUpdated, 1)[0].Body, &moved))
+	assert.Equal(t, c.SHA, moved.Pull.Head)
 	all, err := s.PullComments(s.ctx(), s.repo, p.Number)
 	require.NoError(t, err)
 	assert.Len(t, all, 1, "the comment is edited as it changes")

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,26 +12,30 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// recordTable is one of the two that records are rows of.
+// recordTable is one of those that records are rows of.
 type recordTable struct {
+	row     flowclient.Row
+	rank    int // of one instant, what has a greater one is newer
 	name    string
 	columns string // beside seq and body
-	intents bool
 	scan    func(row scanner) (flowclient.Record, error)
+	kinds   func(q flowclient.RecordQuery) []string
 }
 
-var (
-	eventRecords  = recordTable{name: "events", columns: `key, kind, at, project, component, walkthrough`, scan: scanEventRecord}
-	intentRecords = recordTable{name: "intents", columns: `id, key, kind, asked, who, at, outcome`, intents: true, scan: scanIntentRecord}
-)
+// recordTables are all of them, by rank.
+var recordTables = []recordTable{
+	{flowclient.RowDecision, 0, "decisions", `at`, scanDecisionRecord, func(q flowclient.RecordQuery) []string { return q.Decisions }},
+	{flowclient.RowIntent, 1, "intents", `id, key, kind, asked, who, at, outcome`, scanIntentRecord, func(q flowclient.RecordQuery) []string { return q.Intents }},
+	{flowclient.RowEvent, 2, "events", `key, kind, at, project, component, walkthrough`, scanEventRecord, func(q flowclient.RecordQuery) []string { return q.Events }},
+}
 
-// Records lists intents and events of the kinds asked for, newest first. Each
+// Records lists what is of the kinds asked for, newest first. Each
 // kind is looked up in an index that holds it in order, so that no more rows
 // are read than kinds times the limit, whatever the file holds. Of component,
 // who and project the first that is given is what is looked up; rows that do
 // not fit the others are passed over.
 func (s *Store) Records(ctx context.Context, q flowclient.RecordQuery) ([]flowclient.Record, error) {
-	if q.Limit <= 0 || len(q.Intents)+len(q.Events) == 0 {
+	if q.Limit <= 0 || len(q.Intents)+len(q.Events)+len(q.Decisions) == 0 {
 		return nil, nil
 	}
 	places, err := s.recordPlaces(ctx, q)
@@ -38,7 +43,7 @@ func (s *Store) Records(ctx context.Context, q flowclient.RecordQuery) ([]flowcl
 		return nil, fmt.Errorf("records: %w", err)
 	}
 	rows := map[recordPlace]flowclient.Record{}
-	for _, t := range []recordTable{eventRecords, intentRecords} {
+	for _, t := range recordTables {
 		if err := s.readRecords(ctx, t, places, q.Without, rows); err != nil {
 			return nil, fmt.Errorf("records of %s: %w", t.name, err)
 		}
@@ -50,10 +55,10 @@ func (s *Store) Records(ctx context.Context, q flowclient.RecordQuery) ([]flowcl
 	return found, nil
 }
 
-// recordPlace is a row of one of the two tables.
+// recordPlace is a row of one of the tables.
 type recordPlace struct {
-	intent bool
-	seq    int64
+	rank int
+	seq  int64
 }
 
 func (s *Store) recordPlaces(ctx context.Context, q flowclient.RecordQuery) (places []recordPlace, err error) {
@@ -65,12 +70,10 @@ func (s *Store) recordPlaces(ctx context.Context, q flowclient.RecordQuery) (pla
 	defer rows.Close()
 	for rows.Next() {
 		var at int64
-		var event bool
 		var p recordPlace
-		if err := rows.Scan(&at, &event, &p.seq); err != nil {
+		if err := rows.Scan(&at, &p.rank, &p.seq); err != nil {
 			return nil, err
 		}
-		p.intent = !event
 		places = append(places, p)
 	}
 	return places, rows.Err()
@@ -80,12 +83,9 @@ func (s *Store) recordPlaces(ctx context.Context, q flowclient.RecordQuery) (pla
 // by itself, then the newest of all of them.
 func findRecords(q flowclient.RecordQuery) (query string, args []any) {
 	var each []string
-	for _, t := range []struct {
-		recordTable
-		kinds []string
-	}{{eventRecords, q.Events}, {intentRecords, q.Intents}} {
-		for _, kind := range slices.Compact(slices.Sorted(slices.Values(t.kinds))) {
-			one, its := findKind(t.recordTable, q, kind)
+	for _, t := range recordTables {
+		for _, kind := range slices.Compact(slices.Sorted(slices.Values(t.kinds(q)))) {
+			one, its := findKind(t, q, kind)
 			each, args = append(each, `SELECT * FROM (`+one+`)`), append(args, its...)
 		}
 	}
@@ -94,37 +94,35 @@ func findRecords(q flowclient.RecordQuery) (query string, args []any) {
 
 // findKind is the part of the statement about one kind.
 func findKind(t recordTable, q flowclient.RecordQuery, kind string) (query string, args []any) {
-	event := `1`
-	if t.intents {
-		event = `0`
-	}
 	from, place := t.name+` AS r`, `r`
 	if q.Component != "" {
 		from, place = `subjects AS c JOIN `+t.name+` AS r ON r.seq = c.seq`, `c`
 	}
-	at, seq := bound(q.Before, t.intents)
+	at, seq := bound(q.Before, t.rank)
 	where, args := []string{place + `.kind = ?`, `(` + place + `.at, ` + place + `.seq) < (?, ?)`}, []any{kind, at, seq}
 	for _, narrow := range []struct{ column, value string }{{`c.component`, q.Component}, {`r.who <> '' AND r.who`, q.Who}, {`r.project`, q.Project}} {
 		if narrow.value != "" {
 			where, args = append(where, narrow.column+` = ?`), append(args, narrow.value)
 		}
 	}
-	return `SELECT ` + place + `.at, ` + event + `, ` + place + `.seq FROM ` + from + ` WHERE ` + strings.Join(where, ` AND `) +
+	return fmt.Sprintf(`SELECT %[1]s.at, %[2]d, %[1]s.seq FROM `, place, t.rank) + from + ` WHERE ` + strings.Join(where, ` AND `) +
 		` ORDER BY ` + place + `.at DESC, ` + place + `.seq DESC LIMIT ?`, append(args, q.Limit)
 }
 
 // bound is what the (at, seq) of a table's rows must be below to come after a
-// place: of one instant the events come first.
-func bound(before flowclient.RecordMark, intents bool) (at, seq int64) {
-	switch {
-	case before.Seq == 0:
+// place: of one instant the tables of a greater rank come first.
+func bound(before flowclient.RecordMark, rank int) (at, seq int64) {
+	if before.Seq == 0 {
 		return math.MaxInt64, math.MaxInt64
-	case before.Intent == intents:
-		return before.At.UnixNano(), before.Seq
-	case intents:
-		return before.At.UnixNano(), math.MaxInt64
 	}
-	return before.At.UnixNano(), 0
+	i := slices.IndexFunc(recordTables, func(t recordTable) bool { return t.row == before.Row })
+	switch at = before.At.UnixNano(); {
+	case rank == i:
+		return at, before.Seq
+	case rank < i:
+		return at, math.MaxInt64
+	}
+	return at, 0
 }
 
 // readRecords reads the rows of one table.
@@ -138,7 +136,7 @@ func (s *Store) readRecords(ctx context.Context, t recordTable, places []recordP
 	}
 	seqs := 0
 	for _, p := range places {
-		if p.intent == t.intents {
+		if p.rank == t.rank {
 			args, seqs = append(args, p.seq), seqs+1
 		}
 	}
@@ -155,7 +153,7 @@ func (s *Store) readRecords(ctx context.Context, t recordTable, places []recordP
 		if err != nil {
 			return err
 		}
-		into[recordPlace{intent: t.intents, seq: r.Seq}] = r
+		into[recordPlace{rank: t.rank, seq: r.Seq}] = r
 	}
 	return rows.Err()
 }
@@ -176,6 +174,20 @@ func scanIntentRecord(row scanner) (flowclient.Record, error) {
 	err := row.Scan(&seq, &body, &in.ID, &in.Key, &in.Kind, &in.Asked, &in.Who, &at, &outcome)
 	in.At, in.Body, in.Outcome = instant(at), body, outcome
 	return flowclient.Record{Seq: seq, At: in.At, Intent: &in}, err
+}
+
+func scanDecisionRecord(row scanner) (flowclient.Record, error) {
+	var d flowclient.Decision
+	var seq, at int64
+	var body []byte
+	if err := row.Scan(&seq, &body, &at); err != nil {
+		return flowclient.Record{}, err
+	}
+	if err := json.Unmarshal(body, &d); err != nil {
+		return flowclient.Record{}, fmt.Errorf("decision %d: %w", seq, err)
+	}
+	d.At = instant(at)
+	return flowclient.Record{Seq: seq, At: d.At, Decision: &d}, nil
 }
 
 // Happened lists a project's events of the kinds from one instant (included)

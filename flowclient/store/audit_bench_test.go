@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"platform.dev/platform/flowclient"
 )
 
-// longTrail is a file with so many intents and four times as many events, half
-// of which are of no kind that a trail asks for.
+// longTrail is a file with so many intents, as many decisions, and four times as
+// many events, half of which are of no kind that a trail asks for.
 func longTrail(b *testing.B, intents int) *Store {
 	b.Helper()
 	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "flow.db"), nil)
@@ -26,6 +27,10 @@ func longTrail(b *testing.B, intents int) *Store {
 			at, project := int64(i)*int64(time.Minute), fmt.Sprint("project-", i%50)
 			body := fmt.Sprintf(`{"project":%q,"moves":[{"outcome":{"component":"%s-web"}}]}`, project, project)
 			if _, err := tx.Exec(`INSERT INTO intents (id, key, kind, who, at, body) VALUES (?, ?, 'promote', 'auto', ?, ?)`, fmt.Sprint("i", i), fmt.Sprint("i", i), at, []byte(body)); err != nil {
+				return err
+			}
+			decision := fmt.Sprintf(`{"project":%q,"persona":"sre","text":"promote"}`, project)
+			if _, err := tx.Exec(`INSERT INTO decisions (key, kind, at, body) VALUES (?, ?, ?, ?)`, fmt.Sprint("d", i), []string{"allowed", "denied"}[i%2], at, []byte(decision)); err != nil {
 				return err
 			}
 			for k, kind := range kinds {
@@ -53,10 +58,11 @@ func BenchmarkAPageOfTheTrail(b *testing.B) {
 			{"everything", flowclient.RecordQuery{}}, {"a project", flowclient.RecordQuery{Project: "project-7"}},
 			{"a component", flowclient.RecordQuery{Component: "project-7-web"}}, {"somebody", flowclient.RecordQuery{Who: "sre"}},
 		} {
-			b.Run(fmt.Sprintf("%s of %d rows", c.name, 5*intents), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s of %d rows", c.name, 6*intents), func(b *testing.B) {
 				q := c.query
 				q.Intents, q.Events, q.Limit = []string{"promote", "rollback", "commit"}, []string{"lock.set", "promotion.refused", "freeze.set"}, 100
-				q.Before = flowclient.RecordMark{At: time.Unix(0, int64(intents)*3/4*int64(time.Minute)), Seq: 1}
+				q.Decisions = []string{"allowed", "denied", "unknown"}
+				q.Before = flowclient.RecordMark{At: time.Unix(0, int64(intents)*3/4*int64(time.Minute)), Row: flowclient.RowEvent, Seq: 1}
 				var own, limit time.Duration
 				for b.Loop() {
 					begun := time.Now()
@@ -66,11 +72,12 @@ func BenchmarkAPageOfTheTrail(b *testing.B) {
 					require.NotEmpty(b, found)
 					places := make([]recordPlace, len(found))
 					for i, r := range found {
-						places[i] = recordPlace{intent: r.Intent != nil, seq: r.Seq}
+						at := slices.IndexFunc(recordTables, func(t recordTable) bool { return t.row == r.Mark().Row })
+						places[i] = recordPlace{rank: recordTables[at].rank, seq: r.Seq}
 					}
 					begun = time.Now()
 					into := map[recordPlace]flowclient.Record{}
-					for _, t := range []recordTable{eventRecords, intentRecords} {
+					for _, t := range recordTables {
 						require.NoError(b, s.readRecords(b.Context(), t, places, nil, into))
 					}
 					limit += time.Since(begun)

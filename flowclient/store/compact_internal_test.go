@@ -139,7 +139,7 @@ func TestOnlyWhatNothingNeedsAnyMoreIsRemoved(t *testing.T) {
 	p.announced()
 	p.happens("not announced", flowclient.EventBuildPassed, "shop", "shop-web", 899)
 	for key, ago := range map[string]int{"decided long ago": 501, "decided": 499} {
-		require.NoError(t, p.Decided(p.ctx, key, "allowed", days(ago), []byte(`{}`)))
+		require.NoError(t, p.Decided(p.ctx, flowclient.Decision{Key: key, Kind: "allowed", At: days(ago)}))
 	}
 
 	removed := map[string]int64{}
@@ -218,7 +218,7 @@ func TestATrailIsCutAtItsOldEndAlone(t *testing.T) {
 		key := fmt.Sprint(i)
 		p.happens(key, flowclient.EventBuildPassed, "shop", "shop-web", ago)
 		p.moves(key, "shop", ago, map[string]string{"shop-web": "promoted"})
-		require.NoError(t, p.Decided(p.ctx, key, "allowed", days(ago), []byte(`{}`)))
+		require.NoError(t, p.Decided(p.ctx, flowclient.Decision{Key: key, Kind: "allowed", At: days(ago)}))
 	}
 	p.announced()
 	require.NoError(t, p.Compact(p.ctx, today, keep, func(string, int64) {}))

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -9,42 +8,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"platform.dev/platform/flowclient/store"
+	"platform.dev/platform/flowclient"
 )
 
-func TestDecisionsAreKeptOnceAndReadNewestFirst(t *testing.T) {
+func TestDecisionsAreKeptOnceAndWhole(t *testing.T) {
 	path, ctx := filepath.Join(t.TempDir(), "flow.db"), t.Context()
 	s := open(t, path)
-	for i, d := range []struct{ kind, persona string }{{"allowed", "developer"}, {"denied", "sre"}, {"allowed", "sre"}, {"unknown", ""}} {
-		for range 2 {
-			require.NoError(t, s.Decided(ctx, fmt.Sprintf("zulip:%d/%s", i, d.kind), d.kind, noon.Add(time.Duration(i)*time.Second), fmt.Appendf(nil, `{"persona":%q}`, d.persona)))
-		}
+	denied := flowclient.Decision{
+		Key: "zulip:31/denied", Kind: "denied", At: noon, Bot: "platform", Verb: "promote", Text: "promote shop", ChatID: "zulip:9", Persona: "sre", Groups: []string{"sres"},
+		Actions: []string{"component:promote"}, Lacking: "component:promote", Project: "shop", Link: "http://chat/31", Question: "q", About: "a", Via: "v", Why: "w",
+	}
+	again := denied
+	again.Text = "something else"
+	for _, d := range []flowclient.Decision{denied, again} {
+		require.NoError(t, s.Decided(ctx, d))
 	}
 	s = open(t, path)
-	all, err := s.Decisions(ctx, store.DecisionQuery{})
+	found, err := s.Records(ctx, flowclient.RecordQuery{Decisions: []string{"denied"}, Limit: 10})
 	require.NoError(t, err)
-	require.Len(t, all, 4)
-	assert.Equal(t, noon.Add(time.Second), all[2].At)
-	assert.JSONEq(t, `{"persona":"sre"}`, string(all[2].Body))
-	for _, c := range []struct {
-		query store.DecisionQuery
-		want  []string
-	}{
-		{store.DecisionQuery{}, []string{"zulip:3/unknown", "zulip:2/allowed", "zulip:1/denied", "zulip:0/allowed"}},
-		{store.DecisionQuery{Kind: "allowed"}, []string{"zulip:2/allowed", "zulip:0/allowed"}},
-		{store.DecisionQuery{Who: "sre"}, []string{"zulip:2/allowed", "zulip:1/denied"}},
-		{store.DecisionQuery{Who: "sre", Kind: "denied"}, []string{"zulip:1/denied"}},
-		{store.DecisionQuery{Limit: 1, Before: all[1].Seq}, []string{"zulip:1/denied"}},
-		{store.DecisionQuery{Kind: "stale"}, nil},
-	} {
-		found, err := s.Decisions(ctx, c.query)
-		require.NoError(t, err)
-		var keys []string
-		for _, d := range found {
-			keys = append(keys, d.Key)
-		}
-		assert.Equal(t, c.want, keys, "%+v", c.query)
-	}
+	assert.Equal(t, []flowclient.Record{{Seq: 1, At: noon, Decision: &denied}}, found)
 }
 
 func TestAQuestionIsForgottenAMonthAfterItCouldBeAnswered(t *testing.T) {

@@ -69,15 +69,15 @@ func (c Calendar) sight(now time.Time) (holding, coming []Freeze) {
 
 // state says whether the calendar is open, and until when.
 func (c Calendar) state(now time.Time) string {
-	state, change, span := "Closed", "opens", SpanUp
+	state, change := "Closed", "opens"
 	if c.Contains(now) {
-		state, change, span = "Open", "closes", Span // neither promises more than there is
+		state, change = "Open", "closes"
 	}
 	flip, ok := c.Next(now)
 	if !ok {
 		return state + " now."
 	}
-	return fmt.Sprintf("%s now; %s %s, in %s.", state, change, c.Instant(flip, now), span(flip.Sub(now)))
+	return fmt.Sprintf("%s now; %s %s, in %s.", state, change, c.Instant(flip, now), SpanUp(flip.Sub(now)))
 }
 
 // frozen tells of the freezes that hold.
@@ -149,8 +149,9 @@ var units = [...]struct {
 	name   string
 }{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}}
 
-// SpanUp is Span rounded up, for how long something still is to come: whoever
-// waits for as long as it says has not come too early.
+// SpanUp is Span rounded up. All that is left of a time is told so, by whoever
+// tells of it: whoever waits for as long as it says has not come too early, and
+// two who tell of the same instant never make it grow as time passes.
 func SpanUp(d time.Duration) string {
 	fine := time.Second
 	for i, unit := range units[:len(units)-1] {

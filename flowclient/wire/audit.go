@@ -9,7 +9,7 @@ import (
 
 // AuditPath takes GET, with the query of AuditQuery, and answers 200 with a
 // flowclient.AuditPage. Nothing writes to the trail through it: it is the
-// journal, which is only ever added to.
+// journal and what bots decided, which are only ever added to.
 const AuditPath = "/audit"
 
 // AuditRequest reads which page of the audit trail is asked for from a query;

@@ -3,6 +3,7 @@ package flow
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"platform.dev/platform/flowclient"
 	"platform.dev/platform/flowclient/wire"
@@ -121,12 +122,12 @@ var endpoints = []endpoint{
 		success: done, answers: flowclient.DoraReport{}, serve: (*Server).dora,
 	},
 	{
-		method: http.MethodGet, path: wire.AuditPath, summary: "The audit trail, newest first: every decision with who asked and what came of it. It is the journal, which is only ever added to.",
+		method: http.MethodGet, path: wire.AuditPath, summary: "The audit trail, newest first: every decision, those of bots about what people asked among them, with who asked, where, and what came of it. It is only ever added to.",
 		query: append([]parameter{
-			{name: "project", says: "Those about this project alone."},
+			{name: "project", says: "Those about this project alone; without it also those about none."},
 			{name: "component", says: "Those about this component: asked for, moved or judged."},
-			{name: "who", says: "What this person asked for, as recorded; auto is the automatic pass."},
-			{name: "kind", says: "Those of one kind, such as promotion, refusal, lock or commit."},
+			{name: "who", says: "What this person asked for, as recorded, or the chat's account of somebody unknown; auto is the automatic pass."},
+			{name: "kind", says: "Those of one kind: " + strings.Join(flowclient.AuditKinds(), ", ") + "."},
 		}, paged...),
 		success: done, answers: flowclient.AuditPage{}, serve: (*Server).audit,
 	},

@@ -81,6 +81,8 @@ func (f *recorder) Audit(_ context.Context, q flowclient.AuditQuery) (flowclient
 		{Ref: "intent/4k2j5mabcdefg", At: noon, Who: "developer", Link: "http://chat.example/31", Project: "shop", Component: "shop-web", Kind: "promotion", Result: flowclient.AuditDone,
 			Outcome: "shop-web: production runs 1a2b3c4 now; it ran nothing before.", Intent: "4k2j5mabcdefg", Gates: []flowclient.AuditGate{{Gate: "lock", Component: "shop-web", Pass: true}, {Gate: "window", Pass: true}}},
 		{Ref: "event/lock/zulip:31/set", At: noon, Who: "sre", Project: "shop", Component: "shop-web", Kind: "lock", Result: flowclient.AuditDone, Outcome: "Locked shop-web 1a2b3c4 in every environment: breaks."},
+		{Ref: "decision/zulip:30/denied", At: noon, Who: "sre", Link: "http://chat.example/30", Project: "shop", Kind: flowclient.DecisionDenied, Result: flowclient.AuditRefused,
+			Outcome: "Asked of platform: promote shop. Denied, since sre is not granted component:promote."},
 	}}, f.note("Audit", q)
 }
 
