@@ -39,8 +39,8 @@ func TestAShortReadIsAnsweredByOneCallAndWritesNothing(t *testing.T) {
 		defer stop()
 		awake()
 		for i := range 3 {
-			id := w.chat.Say("10", shop, "status")
 			calls := w.chat.Calls()
+			id := w.chat.Say("10", shop, "status")
 			until(t, "answered", func() bool { return len(w.titles(shop)) == i+1 && w.over() })
 			<-time.After(time.Minute)
 			assert.Equal(t, 1, w.chat.Calls()-calls)
