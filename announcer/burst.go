@@ -3,6 +3,8 @@ package announcer
 import (
 	"context"
 	"reflect"
+	"slices"
+	"time"
 
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/flowclient"
@@ -22,6 +24,37 @@ type burst interface {
 	thread() thread         // the message of its first event
 	// tell is the message of all of them, and what a template has as its body.
 	tell(who people) (markup.Message, any)
+}
+
+// onset is the first event of a burst.
+type onset struct {
+	began time.Time // when it was
+	begun string    // its key
+}
+
+func onsetOf(e flowclient.Event) onset { return onset{began: e.At, begun: e.Key} }
+
+func (o onset) begins(key string) bool { return o.begun == key }
+
+// within tells whether an event is near enough to the first one.
+func (o onset) within(e flowclient.Event) bool { return e.At.Sub(o.began).Abs() <= Together }
+
+// growing is a burst that is told in the place of its first event.
+type growing struct {
+	onset
+	count int  // events
+	ended bool // something else happened since that it must not be told before: what follows is another
+}
+
+func (g *growing) several() bool  { return g.count > 1 }
+func (g *growing) thread() thread { return thread{key: eventKey(g.begun)} }
+
+// remembered is a list with one more at its end; beyond most the oldest is forgotten.
+func remembered[T any](order []T, one T, most int) []T {
+	if order = append(order, one); len(order) > most {
+		order = slices.Delete(order, 0, 1)
+	}
+	return order
 }
 
 // bursts are those that are under way. What it knows follows from the events

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/flowclient"
@@ -32,15 +31,8 @@ type Locking struct {
 // locking is what is known of one.
 type locking struct {
 	Locking
-	began time.Time
-	begun string // key of the event that it began with
-	count int    // events
-	ended bool   // what one of them did may have been taken back since: what follows is another
+	growing
 }
-
-func (l *locking) several() bool          { return l.count > 1 }
-func (l *locking) begins(key string) bool { return l.begun == key }
-func (l *locking) thread() thread         { return thread{key: eventKey(l.begun)} }
 
 func (l *locking) tell(people) (markup.Message, any) { return severalLocks(l.Locking), l.Locking }
 
@@ -62,16 +54,14 @@ func (l *lockings) see(e flowclient.Event) *locking {
 		switch {
 		case known.Project != e.Project || known.ended:
 		case known.Cleared != cleared:
-			known.ended = true // added to, it would tell of what came after as if it came before
-		case known.Who == b.Who && e.At.Sub(known.began).Abs() <= Together:
+			known.ended = true // what it did may have been taken back: added to, it would tell of what came after as if it came before
+		case known.Who == b.Who && known.within(e):
 			of = known
 		}
 	}
 	if of == nil {
-		of = &locking{Locking: Locking{Project: e.Project, Who: b.Who, Cleared: cleared}, began: e.At, begun: e.Key}
-		if l.order = append(l.order, of); len(l.order) > maxLockings {
-			l.order = slices.Delete(l.order, 0, 1)
-		}
+		of = &locking{Locking: Locking{Project: e.Project, Who: b.Who, Cleared: cleared}, growing: growing{onset: onsetOf(e)}}
+		l.order = remembered(l.order, of, maxLockings)
 	}
 	of.count++
 	of.Locks = append(slices.Clip(of.Locks), b.Locks...) // a template may have the former
@@ -93,10 +83,7 @@ func severalLocks(l Locking) markup.Message {
 	for _, lock := range l.Locks[:min(len(l.Locks), maxLocks)] {
 		items = append(items, append(markup.Spans(markup.B(lock.Component), markup.T(" ")), lockLine(lock)...))
 	}
-	m.Blocks = []markup.Block{markup.List(items...)}
-	if left := len(l.Locks) - len(items); left > 0 {
-		m.Blocks = append(m.Blocks, markup.Text(markup.T(fmt.Sprintf("And %d more.", left))))
-	}
+	m.Blocks = listed(items, len(l.Locks))
 	if !l.Cleared {
 		m.Blocks = append(m.Blocks, markup.Text(markup.T(lockedMeans)))
 		for _, lock := range l.Locks[:len(items)] {

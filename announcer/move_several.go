@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"platform.dev/platform/bots/markup"
 	"platform.dev/platform/flowclient"
@@ -22,17 +21,10 @@ const (
 // takes those that are: to people it is one thing that happened, and is told as
 // one promotion, in the words of promotion.done.
 type moving struct {
+	growing
 	project string
-	began   time.Time
-	begun   string // key of the event that it began with
-	count   int    // events
-	ended   bool   // something else was told of the project since: what follows is another
 	body    flowclient.MoveEvent
 }
-
-func (m *moving) several() bool          { return m.count > 1 }
-func (m *moving) begins(key string) bool { return m.begun == key }
-func (m *moving) thread() thread         { return thread{key: eventKey(m.begun)} }
 
 func (m *moving) tell(people) (markup.Message, any) {
 	told := promoted(flowclient.Event{Project: m.project}, m.body)
@@ -44,7 +36,7 @@ func (m *moving) tell(people) (markup.Message, any) {
 // component that moves once more is another promotion.
 func (m *moving) takes(e flowclient.Event, o flowclient.Outcome) bool {
 	known := m.body.Outcome.Components
-	if m.ended || m.project != e.Project || e.At.Sub(m.began).Abs() > Together || len(known)+len(o.Components) > maxMoving {
+	if m.ended || m.project != e.Project || !m.within(e) || len(known)+len(o.Components) > maxMoving {
 		return false
 	}
 	return !slices.ContainsFunc(o.Components, func(c flowclient.ComponentOutcome) bool {
@@ -90,9 +82,7 @@ func (l *movings) see(e flowclient.Event) *moving {
 		}
 		known.ended = known.ended || known.project == e.Project
 	}
-	of := &moving{project: e.Project, began: e.At, begun: e.Key, count: 1, body: b}
-	if l.order = append(l.order, of); len(l.order) > maxMovings {
-		l.order = slices.Delete(l.order, 0, 1)
-	}
+	of := &moving{growing: growing{onset: onsetOf(e), count: 1}, project: e.Project, body: b}
+	l.order = remembered(l.order, of, maxMovings)
 	return of
 }

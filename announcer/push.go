@@ -30,19 +30,15 @@ type Push struct {
 
 // push is what is known of one.
 type push struct {
+	onset
 	project, commit string
-	began           time.Time // when the first of its builds did
-	begun           string    // key of the event that it began with
-	first           string    // run of the first build, which names the message
-	order           []string  // runs
+	first           string   // run of the first build, which names the message
+	order           []string // runs
 	builds          map[string]flowclient.BuildEvent
 }
 
 // several tells whether there is more than one build to tell of.
 func (p *push) several() bool { return len(p.order) > 1 }
-
-// begins tells whether it began with the event of the key.
-func (p *push) begins(key string) bool { return p.begun == key }
 
 // tell is the message of all its builds.
 func (p *push) tell(who people) (markup.Message, any) {
@@ -101,12 +97,11 @@ func (p *pushes) see(e flowclient.Event) *push {
 // is built twice of one commit was asked for again, which is told by itself.
 func (p *pushes) begin(e flowclient.Event, b flowclient.Build) *push {
 	i := slices.IndexFunc(p.order, func(known *push) bool {
-		apart := e.At.Sub(known.began).Abs()
-		return b.Commit != "" && known.commit == b.Commit && known.project == e.Project && apart <= Together && !known.has(b.Component)
+		return b.Commit != "" && known.commit == b.Commit && known.project == e.Project && known.within(e) && !known.has(b.Component)
 	})
 	if i < 0 {
 		i = len(p.order)
-		p.order = append(p.order, &push{project: e.Project, commit: b.Commit, began: e.At, begun: e.Key, first: b.Run, builds: map[string]flowclient.BuildEvent{}})
+		p.order = append(p.order, &push{onset: onsetOf(e), project: e.Project, commit: b.Commit, first: b.Run, builds: map[string]flowclient.BuildEvent{}})
 	}
 	found := p.order[i]
 	found.order = append(found.order, b.Run)

@@ -68,8 +68,13 @@ func severalList(builds []flowclient.BuildEvent) []markup.Block {
 	for _, b := range sorted[:min(len(sorted), maxBuilds)] {
 		items = append(items, oneOfSeveral(b.Build))
 	}
+	return listed(items, len(sorted))
+}
+
+// listed is a list of the first of so many, and how many are left out.
+func listed(items [][]markup.Span, of int) []markup.Block {
 	blocks := []markup.Block{markup.List(items...)}
-	if left := len(sorted) - len(items); left > 0 {
+	if left := of - len(items); left > 0 {
 		blocks = append(blocks, markup.Text(markup.T(fmt.Sprintf("And %d more.", left))))
 	}
 	return blocks
